@@ -196,7 +196,7 @@ byoc_error* byoc_tune(const char* model, const byoc_options* options, const byoc
                                            {"jobs", &with.jobs},
                                            {"build-limit", &with.build_limit_s},
                                            {"run-limit", &with.run_limit_s},
-                                           {"autotvm", &with.starts}})
+                                           {"starts", &with.starts}})
                                        .read());
     with.trials = trials;
     BYOC_TRY(ModelTuning tuned, tune_model(request, with));

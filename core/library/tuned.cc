@@ -75,7 +75,7 @@ Result<tune::SittingOptions> sitting_of(const ModelOptions& options, const TuneO
   out.trials_per_task = with.trials;
   if (with.budget_s > 0) out.budget_s = with.budget_s;
   out.seed = with.seed;
-  out.autotvm = with.starts;
+  out.starts = with.starts;
   out.slurm = extras.slurm;
   tune::MeasureOptions& measure = out.measure;
   measure.program = with.program;

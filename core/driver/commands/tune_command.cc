@@ -134,9 +134,11 @@ void add_sitting_options(cli::Command& command, Options& options) {
                  &options.with.build_limit_s});
   all.push_back(
       {"--run-limit", "SECONDS", "for one run of a point (default 1)", &options.with.run_limit_s});
-  all.push_back({"--autotvm", "FILE",
-                 "begin with the points of this log of AutoTVM (version 0.2); may be repeated",
+  all.push_back({"--starts", "FILE",
+                 "begin with the points of a log of AutoTVM 0.2 or auto_scheduler 0.6, or of a "
+                 "database of MetaSchedule; may be repeated",
                  &options.with.starts});
+  all.push_back({"--autotvm", "FILE", "the same as --starts", &options.with.starts});
   all.push_back({"--slurm", "PARTITION",
                  "measure on machines of a Slurm cluster; the folder of the log must be on a file "
                  "system that these see",

@@ -6,10 +6,10 @@
 
 #include "byoc/base/clock.h"
 #include "core/tuner/batch/local_bench.h"
-#include "core/tuner/search/autotvm.h"
 #include "core/tuner/search/tuner.h"
 #include "core/tuner/sitting/known_points.h"
 #include "core/tuner/slurm/cluster_bench.h"
+#include "core/tuner/starts/starts.h"
 
 namespace byoc::tune {
 namespace {
@@ -29,8 +29,8 @@ std::vector<double> weights_of(const std::vector<Task>& tasks) {
   return out;
 }
 
-AutotvmUse use_of(const std::string& log, AutotvmStarts starts) {
-  AutotvmUse out{.log = log, .summary = summary_of(starts)};
+StartsUse use_of(const std::string& log, Starts starts) {
+  StartsUse out{.log = log, .format = starts.format, .summary = summary_of(starts)};
   out.lines = starts.lines, out.used = starts.used, out.starts = starts.starts.size();
   out.skipped = std::move(starts.skipped);
   out.choices_used = std::move(starts.choices_used);
@@ -80,10 +80,10 @@ class Sitting {
 
   Status seed() {
     for (const KnownPoints::Seed& seed : known_.seeds()) search_.seed(seed.task, seed.record);
-    for (const std::string& log : options_.autotvm) {
-      BYOC_TRY(AutotvmStarts starts, read_autotvm(log, spaces_of(tasks_)));
-      for (const AutotvmStart& start : starts.starts) search_.add_start(start.task, start.point);
-      report_.autotvm.push_back(use_of(log, std::move(starts)));
+    for (const std::string& log : options_.starts) {
+      BYOC_TRY(Starts starts, read_starts(log, spaces_of(tasks_)));
+      for (const Start& start : starts.starts) search_.add_start(start.task, start.point);
+      report_.starts.push_back(use_of(log, std::move(starts)));
     }
     for (size_t k = 0; k < tasks_.size(); ++k) {
       if (auto best = known_.best(k)) bench_.set_champion(k, best->point, best->ns);

@@ -16,14 +16,15 @@ struct SittingOptions {
   size_t trials_per_task = 128;  ///< on average; the search gives more to tasks that gain more
   double budget_s = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;                 ///< of the search
-  std::vector<std::string> autotvm;  ///< logs of AutoTVM, whose points are starting points
+  /// Logs of other tuners, whose points are starting points (core/tuner/starts).
+  std::vector<std::string> starts;
   MeasureOptions measure;
   std::optional<SlurmOptions> slurm;  ///< machines of a cluster measure, and not this one
 };
 
-/// The use of one log of AutoTVM.
-struct AutotvmUse {
-  std::string log, summary;
+/// The use of one log of another tuner.
+struct StartsUse {
+  std::string log, format, summary;
   size_t lines = 0, used = 0, starts = 0;
   /// Lines without use by reason; choices of the used lines, with and without a knob.
   std::map<std::string, size_t> skipped, choices_used, choices_unfit;
@@ -51,7 +52,7 @@ struct SittingReport {
   size_t repeated = 0;             ///< measured again, because the machine's speed had changed
   double seconds = 0;
   size_t current = 0;  ///< the task of the last measurement
-  std::vector<AutotvmUse> autotvm;
+  std::vector<StartsUse> starts;
   std::string state;                 ///< of the machines of a cluster
   std::vector<std::string> remarks;  ///< what was out of the ordinary
   SittingEnd end = SittingEnd::kDone;

@@ -101,7 +101,7 @@ std::string report_text(const std::vector<Task>& tasks, const SittingReport& rep
   }
   const Sums sums = sums_of(tasks, report);
   std::string text = table.text();
-  for (const AutotvmUse& use : report.autotvm) text += cat(use.log, ": ", use.summary, "\n");
+  for (const StartsUse& use : report.starts) text += cat(use.log, ": ", use.summary, "\n");
   text += end_text(report);
   if (sums.best_ns > 0) {
     text += cat("tasks of one run: ", cli::format_time(sums.untuned_ns), " before, ",
@@ -131,20 +131,22 @@ nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const Sitting
                     {"defect", task.defect}});
   }
   const Sums sums = sums_of(tasks, report);
-  Json autotvm = Json::array();
-  for (const AutotvmUse& use : report.autotvm) {
-    autotvm.push_back({{"log", use.log},
-                       {"lines", use.lines},
-                       {"used", use.used},
-                       {"starts", use.starts},
-                       {"skipped", Json(use.skipped)},
-                       {"choices_used", Json(use.choices_used)},
-                       {"choices_unfit", Json(use.choices_unfit)}});
+  Json starts = Json::array();
+  for (const StartsUse& use : report.starts) {
+    starts.push_back({{"log", use.log},
+                      {"format", use.format},
+                      {"lines", use.lines},
+                      {"used", use.used},
+                      {"starts", use.starts},
+                      {"skipped", Json(use.skipped)},
+                      {"choices_used", Json(use.choices_used)},
+                      {"choices_unfit", Json(use.choices_unfit)}});
   }
   return {{"log", options.log},          {"end", kEnds[static_cast<size_t>(report.end)]},
           {"seconds", report.seconds},   {"measured", report.measured},
           {"repeated", report.repeated}, {"untuned_ns", sums.untuned_ns},
-          {"best_ns", sums.best_ns},     {"autotvm", autotvm},
+          {"best_ns", sums.best_ns},     {"starts", starts},
+          {"autotvm", starts},
           {"remarks", report.remarks},   {"tasks", list}};
 }
 

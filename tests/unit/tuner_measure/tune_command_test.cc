@@ -161,11 +161,13 @@ TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
                 " --trials 10 --autotvm " + autotvm);
   ASSERT_EQ(json["autotvm"].size(), 1U) << json.dump();
   const Json& use = json["autotvm"][0];
+  EXPECT_EQ(json["starts"], json["autotvm"]);
+  EXPECT_EQ(use["format"], "AutoTVM");
   EXPECT_EQ(use["log"], autotvm);
   EXPECT_EQ(use["lines"], 3);
   EXPECT_EQ(use["used"], 1);
   EXPECT_EQ(use["starts"], 1);
-  EXPECT_EQ(use["skipped"], (Json{{"no record of AutoTVM", 1}, {"no task of this shape", 1}}));
+  EXPECT_EQ(use["skipped"], (Json{{"no record of a known format", 1}, {"no task of this shape", 1}}));
   EXPECT_TRUE(use["choices_used"].contains("tile_ow"));
   EXPECT_TRUE(use["choices_unfit"].contains("tile_ic"));
   size_t of_log = 0;
@@ -174,7 +176,8 @@ TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
   EXPECT_GT(of_log, 0U) << "the tile of the log was measured within ten trials";
   const Ran ran = byoc("tune " + model + " --compiler llvm --task conv --log " + log +
                        " --trials 1 --autotvm " + autotvm);
-  EXPECT_THAT(ran.out, HasSubstr(autotvm + ": 1 of 3 lines used, 1 starting points; skipped: "));
+  EXPECT_THAT(ran.out,
+              HasSubstr(autotvm + ": AutoTVM: 1 of 3 lines used, 1 starting points; skipped: "));
   EXPECT_THAT(byoc("tune " + model + " --compiler llvm --log " + log + " --autotvm none.log").err,
               HasSubstr("none.log"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tuner/search/autotvm_line.h"
+#include "core/tuner/starts/autotvm_line.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,6 @@
 
 namespace byoc::tune {
 namespace {
-
-double rounded_up(double n, double block) { return std::ceil(n / block) * block; }
 
 // Returns an array of integers from 0 to 2^31, so that the product of two fits; nullopt for others.
 std::optional<std::vector<int64_t>> integers(const Json& json) {
@@ -119,14 +117,6 @@ double part_of(const AutotvmLine& line, const std::string& choice, size_t outwar
   return static_cast<double>(*(at->second.rbegin() + static_cast<ptrdiff_t>(outwards)));
 }
 
-// Returns the digits of a count of at least 1.
-std::string text_of(double count) { return cat(static_cast<int64_t>(std::clamp(count, 1.0, 1e9))); }
-
-std::string first_value(const Space& space, const char* knob) {
-  const auto at = space.guesses.front().find(knob);
-  return at == space.guesses.front().end() ? std::string() : at->second;
-}
-
 // Writes the tile of registers: rows by blocks of columns. `fit` gets the choices that it has.
 void fit_tile(const AutotvmLine& line, const SumExtents& task, const Space& space, Point& out,
               std::vector<std::string>& fit) {
@@ -147,7 +137,7 @@ void fit_tile(const AutotvmLine& line, const SumExtents& task, const Space& spac
 
 Result<AutotvmLine> parse_autotvm_line(std::string_view text) {
   const auto json = parse_json(text);
-  if (!json.ok() || !has_form(*json)) return invalid("no record of AutoTVM");
+  if (!json.ok() || !has_form(*json)) return invalid("no record of a known format");
   const Json& line = *json;
   if (line["version"].get<double>() != 0.2) return unimplemented("other version of the format");
   if (!is_for_cpu(line["input"][0])) return unimplemented("other target than a CPU");
@@ -163,39 +153,6 @@ Result<AutotvmLine> parse_autotvm_line(std::string_view text) {
   out.extents = *extents;
   out.choices = choices_of(line["config"]["entity"]);
   return out;
-}
-
-std::optional<SumExtents> extents_of(const Space& space) {
-  const auto anchor = anchor_of(space.task);
-  if (!anchor || anchor->shape.size() < 2) return std::nullopt;
-  const auto& y = anchor->shape;
-  const auto& terms = anchor->terms;
-  SumExtents out{.is_conv = anchor->op == "conv2d_nchwc"};
-  if (out.is_conv) {  // y: [n, blocks, h, w, block], sum: [blocks, kh, kw, block]
-    if (y.size() != 5 || terms.size() != 4) return std::nullopt;
-    out.rows = 1.0 * y[0] * y[2] * y[3], out.columns = 1.0 * y[1] * y[4];
-    out.terms = 1.0 * terms[0] * terms[3];
-    out.kh = terms[1], out.kw = terms[2], out.column_block = y[4], out.term_block = terms[3];
-    return out;
-  }
-  const auto ops = {"matmul", "gemm", "matmul_packed"};
-  if (std::find(ops.begin(), ops.end(), anchor->op) == ops.end() || terms.size() != 1)
-    return std::nullopt;
-  out.rows = std::accumulate(y.begin(), y.end() - 1, 1.0, std::multiplies<double>());
-  out.columns = y.back(), out.terms = terms[0];
-  for (const auto& tensor : anchor->tensors) {  // weights: [blocks of columns, terms, block]
-    if (anchor->op == "matmul_packed" && tensor.size() == 3 && tensor[1] == out.terms &&
-        1.0 * tensor[0] * tensor[2] >= out.columns)
-      out.column_block = tensor[2];
-  }
-  return out;
-}
-
-bool is_same_shape(const SumExtents& line, const SumExtents& task) {
-  const int64_t columns = rounded_up(line.columns, task.column_block);
-  return line.is_conv == task.is_conv && line.rows == task.rows && line.kh == task.kh &&
-         line.kw == task.kw && rounded_up(task.columns, task.column_block) == columns &&
-         rounded_up(line.terms, task.term_block) == task.terms;
 }
 
 Point knobs_of(const AutotvmLine& line, const SumExtents& task, const Space& space,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One line of a log of AutoTVM, and the spaces that it fits.
+// The sums that tasks and records of other tuners compute, by which they are matched.
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "byoc/tune/space.h"
-#include "core/tuner/search/task_text.h"
 
 namespace byoc::tune {
 
@@ -23,23 +21,15 @@ struct SumExtents {
   double term_block = 1;    ///< terms are in blocks, the last one may have padding
 };
 
-/// A line that may be used.
-struct AutotvmLine {
-  std::string name;  ///< of the template
-  SumExtents extents;
-  std::map<std::string, std::vector<int64_t>> choices;  ///< parts of a split; other values as one
-  double seconds = 0;                                   ///< the mean
-};
-
-/// Returns the line. Errors: the message is the reason that the line is of no use.
-Result<AutotvmLine> parse_autotvm_line(std::string_view line);
 /// Returns the extents of a task of one of the ops conv2d_nchwc, matmul, gemm and matmul_packed;
 /// nullopt for others.
 std::optional<SumExtents> extents_of(const Space& space);
-/// Returns true when the sums of the line are those of the task, except for padding.
-bool is_same_shape(const SumExtents& line, const SumExtents& task);
-/// Returns values for knobs of the space. `unfit` gets the names of choices that no knob fits.
-Point knobs_of(const AutotvmLine& line, const SumExtents& task, const Space& space,
-               std::vector<std::string>& unfit);
+/// Returns true when the sums of the record are those of the task, except for padding.
+bool is_same_shape(const SumExtents& record, const SumExtents& task);
+
+/// Returns the digits of a count of at least 1.
+std::string text_of(double count);
+/// Returns the knob's value in the first guess; "" without the knob.
+std::string first_value(const Space& space, const char* knob);
 
 }  // namespace byoc::tune

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines are written by hand, in the published form of AutoTVM's logs.
-#include "core/tuner/search/autotvm.h"
+#include "core/tuner/starts/starts.h"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 
-#include "byoc/te/key.h"
-#include "core/tuner/search/autotvm_line.h"
+#include "core/tuner/search/task_text.h"
+#include "unit/tuner_starts/spaces.h"
 
 namespace byoc::tune {
 namespace {
@@ -16,50 +16,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
-
-te::Expr zero_of(const te::Tensor& x) {
-  return x(te::Indices(x.rank(), te::constant(DType::kI64, 0)));
-}
-
-// The text of a sum of these extents of products of the placeholders' first elements.
-std::string task_text(const char* op, std::vector<std::vector<int64_t>> placeholders,
-                      const std::vector<int64_t>& y, const std::vector<int64_t>& terms) {
-  te::Builder builder;
-  std::vector<te::Tensor> inputs;
-  const auto exprs = [](const std::vector<int64_t>& extents) {
-    return te::Exprs(extents.begin(), extents.end());
-  };
-  for (const auto& shape : placeholders)
-    inputs.push_back(builder.placeholder("x", DType::kF32, exprs(shape)));
-  builder.begin_op(op, "direct", 0);
-  const te::Tensor sum = builder.reduce("y", exprs(y), exprs(terms), te::sum_of(DType::kF32),
-                                        [&](const te::Indices&, const te::Indices&) {
-                                          return zero_of(inputs[0]) * zero_of(inputs[1]);
-                                        });
-  return te::canonical_text(builder.finish("f", inputs, {sum}));
-}
-
-// ResNet's 3x3 convolution of 64 channels in blocks of 8.
-Space conv_space() {
-  return {task_text("conv2d_nchwc", {{1, 8, 56, 56, 8}, {8, 8, 3, 3, 8, 8}}, {1, 8, 56, 56, 8},
-                    {8, 3, 3, 8}),
-          "conv2d_nchwc",
-          1,
-          1,
-          {{"tile", {"4x2", "6x1", "6x2", "7x2", "14x1"}},
-           {"o_panels", {"1", "2"}},
-           {"unroll", {"0", "1", "2"}}},
-          {{{"tile", "6x2"}, {"o_panels", "1"}, {"unroll", "1"}}}};
-}
-
-Space dense_space() {
-  return {task_text("matmul_packed", {{128, 768}, {192, 768, 16}}, {128, 3072}, {768}),
-          "matmul_packed",
-          1,
-          1,
-          {{"tile", {"4x2", "6x1", "6x2", "8x1"}}, {"o_panels", {"1", "2", "48", "96"}}},
-          {{{"tile", "6x2"}, {"o_panels", "2"}}}};
-}
 
 std::string conv_line(const std::string& entity, const std::string& seconds = "0.004",
                       const std::string& error = "0", const std::string& channels = "64") {
@@ -85,9 +41,9 @@ constexpr const char* kEntity =
 TEST(Autotvm, MapsATileOfAConvolution) {
   const Space space = conv_space();
   const Space* spaces[] = {&space};
-  const AutotvmStarts starts = parse_autotvm(conv_line(kEntity), spaces);
+  const Starts starts = parse_starts(conv_line(kEntity), spaces);
   const Point point = {{"tile", "14x1"}, {"o_panels", "1"}, {"unroll", "2"}};
-  EXPECT_THAT(starts.starts, ElementsAre(AutotvmStart{0, point, 0.004}));
+  EXPECT_THAT(starts.starts, ElementsAre(Start{0, point, 0.004}));
   EXPECT_EQ(starts.lines, 1u);
   EXPECT_EQ(starts.used, 1u);
   EXPECT_THAT(starts.skipped, IsEmpty());
@@ -101,7 +57,7 @@ TEST(Autotvm, TakesTheNearestTile) {
   const Space* spaces[] = {&space};
   const std::string entity =
       R"([["tile_oc", "sp", [-1, 16]], ["tile_ow", "sp", [-1, 8]], ["unroll_kw", "ot", false]])";
-  const AutotvmStarts starts = parse_autotvm(conv_line(entity), spaces);
+  const Starts starts = parse_starts(conv_line(entity), spaces);
   ASSERT_THAT(starts.starts, SizeIs(1));
   EXPECT_EQ(starts.starts[0].point.at("tile"), "7x2");
   EXPECT_EQ(starts.starts[0].point.at("unroll"), "0");
@@ -112,9 +68,9 @@ TEST(Autotvm, MapsTilesAndPanelsOfAPackedProduct) {
   const Space* spaces[] = {&space};
   const std::string entity = R"([["tile_y", "sp", [4, 4, 8]], ["tile_x", "sp", [-1, 2, 16]],)"
                              R"( ["tile_k", "sp", [-1, 4]], ["tile_inner", "sp", [-1, 1]]])";
-  const AutotvmStarts starts = parse_autotvm(dense_line("dense_pack.x86", entity), spaces);
+  const Starts starts = parse_starts(dense_line("dense_pack.x86", entity), spaces);
   const Point point = {{"tile", "8x1"}, {"o_panels", "96"}};  // 3072 / (2 * 16)
-  EXPECT_THAT(starts.starts, ElementsAre(AutotvmStart{0, point, 0.003}));
+  EXPECT_THAT(starts.starts, ElementsAre(Start{0, point, 0.003}));
   EXPECT_THAT(starts.choices_unfit, ElementsAre(Pair("tile_inner", 1), Pair("tile_k", 1)));
 }
 
@@ -123,9 +79,9 @@ TEST(Autotvm, MapsTheRowsOfAnUnpackedProduct) {
   const Space* spaces[] = {&space};
   const std::string entity = R"([["tile_y", "sp", [-1, 4]], ["tile_x", "sp", [-1, 32]],)"
                              R"( ["tile_k", "sp", [-1, 16]]])";
-  const AutotvmStarts starts = parse_autotvm(dense_line("dense_nopack.x86", entity), spaces);
+  const Starts starts = parse_starts(dense_line("dense_nopack.x86", entity), spaces);
   const Point point = {{"tile", "4x2"}, {"o_panels", "2"}};  // the guess has two blocks
-  EXPECT_THAT(starts.starts, ElementsAre(AutotvmStart{0, point, 0.003}));
+  EXPECT_THAT(starts.starts, ElementsAre(Start{0, point, 0.003}));
   EXPECT_THAT(starts.choices_unfit, ElementsAre(Pair("tile_k", 1), Pair("tile_x", 1)));
 }
 
@@ -140,12 +96,12 @@ TEST(Autotvm, CountsWhyLinesAreSkipped) {
   const std::string log = gpu + old + other + args + "no JSON\n\n{}\n[1]\n" +
                           conv_line(kEntity, "1e9", "4") + conv_line(kEntity, "0.1", "0", "32") +
                           conv_line(R"([["tile_ic", "sp", [-1, 8]]])");
-  const AutotvmStarts starts = parse_autotvm(log, spaces);
+  const Starts starts = parse_starts(log, spaces);
   EXPECT_THAT(starts.starts, IsEmpty());
   EXPECT_EQ(starts.lines, 10u);
   EXPECT_THAT(starts.skipped,
               ElementsAre(Pair("arguments of another form", 1), Pair("no knob fits", 1),
-                          Pair("no record of AutoTVM", 3), Pair("no task of this shape", 1),
+                          Pair("no record of a known format", 3), Pair("no task of this shape", 1),
                           Pair("other target than a CPU", 1), Pair("other template", 1),
                           Pair("other version of the format", 1), Pair("trial that failed", 1)));
   EXPECT_THAT(summary_of(starts),
@@ -161,7 +117,7 @@ TEST(Autotvm, KeepsTheFastestPointsOfATask) {
                          R"(]], ["unroll_kw", "ot", true]])"),
                      cat("0.0", cells + 10));
   log += conv_line(R"([["tile_oc", "sp", [-1, 16]], ["tile_ow", "sp", [-1, 4]]])", "0.001");
-  const AutotvmStarts starts = parse_autotvm(log, spaces, 2);
+  const Starts starts = parse_starts(log, spaces, 2);
   ASSERT_THAT(starts.starts, SizeIs(2));
   EXPECT_EQ(starts.used, 6u);
   EXPECT_EQ(starts.starts[0].point.at("tile"), "4x2");
@@ -175,16 +131,16 @@ TEST(Autotvm, SurvivesDamagedLines) {
   const Space* spaces[] = {&space};
   const std::string line = conv_line(kEntity);
   for (size_t k = 0; k < line.size(); ++k) {
-    EXPECT_LE(parse_autotvm(line.substr(0, k), spaces).lines, 1u);
+    EXPECT_LE(parse_starts(line.substr(0, k), spaces).lines, 1u);
     std::string without = line;
-    parse_autotvm(without.erase(k, 1), spaces);
+    parse_starts(without.erase(k, 1), spaces);
   }
   for (const char* number : {"9223372036854775807", "-9223372036854775808", "1e300", "0", "null"}) {
     for (const char* from : {"64", "56", "3", "14", "1"}) {
       std::string changed = line;
       for (size_t at = 0; (at = changed.find(from, at)) != std::string::npos; at += 20)
         changed.replace(at, std::string(from).size(), number);
-      EXPECT_EQ(parse_autotvm(changed, spaces).lines, 1u);
+      EXPECT_EQ(parse_starts(changed, spaces).lines, 1u);
     }
   }
 }
@@ -194,8 +150,8 @@ TEST(Autotvm, ReadsAFileAndNamesAMissingOne) {
   const Space* spaces[] = {&space};
   const std::string path = testing::TempDir() + "autotvm.log";
   std::ofstream(path) << conv_line(kEntity);
-  EXPECT_EQ(read_autotvm(path, spaces)->used, 1u);
-  EXPECT_EQ(read_autotvm(path + ".none", spaces).status().code(), Code::kNotFound);
+  EXPECT_EQ(read_starts(path, spaces)->used, 1u);
+  EXPECT_EQ(read_starts(path + ".none", spaces).status().code(), Code::kNotFound);
 }
 
 TEST(TaskText, HasTheStageOfMostTerms) {
