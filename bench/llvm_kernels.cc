@@ -17,8 +17,8 @@
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/fma_peak.h"
-#include "core/tools/measure/measure.h"
 #include "plugins/onednn/library/dnnl_compat.h"
 #include "support/paths.h"
 
@@ -108,7 +108,7 @@ Tensor input_of(const Shape& s, const Data& data) {
   return x;
 }
 
-std::unique_ptr<driver::TimedSession> ours(const Shape& s, const Data& data) {
+std::unique_ptr<measure::TimedSession> ours(const Shape& s, const Data& data) {
   PluginSearch search;
   search.folders = {BYOC_PLUGIN_DIR};
   static const auto plugins = PluginSet::load(search);
@@ -118,7 +118,7 @@ std::unique_ptr<driver::TimedSession> ours(const Shape& s, const Data& data) {
              " steps");
   auto session = must(Session::load(std::move(executable), plugins, {.threads = 1}));
   Tensor x = input_of(s, data);
-  return must(driver::TimedSession::make(std::move(session), {&x, 1}));
+  return must(measure::TimedSession::make(std::move(session), {&x, 1}));
 }
 
 /// One primitive of oneDNN, with all tensors in its own layouts.
@@ -251,9 +251,10 @@ void compare(const Shape& s, int rounds) {
     our_share.push_back(100 * s.flops() / a / peak);
     their_share.push_back(100 * s.flops() / b / peak);
   }
-  auto median = [](const std::vector<double>& x) { return driver::spread_of(x).median; };
-  const driver::Spread r = driver::spread_of(ratio);
-  const driver::Spread our = driver::spread_of(our_share), their = driver::spread_of(their_share);
+  auto median = [](const std::vector<double>& x) { return measure::spread_of(x).median; };
+  const measure::Spread r = measure::spread_of(ratio);
+  const measure::Spread our = measure::spread_of(our_share),
+                        their = measure::spread_of(their_share);
   std::printf(
       "%-24s %6.1f  %6.1f %5.1f %% [%5.1f to %5.1f]  %6.1f %5.1f %% [%5.1f to %5.1f]  %5.2f [%.2f "
       "to %.2f]  %.0e\n",

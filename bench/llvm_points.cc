@@ -19,7 +19,7 @@
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/text/text.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "support/paths.h"
 
 namespace byoc::bench {
@@ -115,7 +115,7 @@ std::shared_ptr<const PluginSet> plugins() {
 /// A point, compiled, with its times.
 struct Measured {
   Json point;
-  std::unique_ptr<driver::TimedSession> timed;
+  std::unique_ptr<measure::TimedSession> timed;
   std::vector<double> ns;
   double best() const { return *std::min_element(ns.begin(), ns.end()); }
 };
@@ -168,7 +168,7 @@ void Bench::add(const Json& point) {
     inputs.push_back(must(Tensor::make({type->dtype, static_extents(type->shape)})));
     fill_random(inputs.back(), inputs.size());
   }
-  points_.push_back({point, must(driver::TimedSession::make(std::move(session), inputs)), {}});
+  points_.push_back({point, must(measure::TimedSession::make(std::move(session), inputs)), {}});
 }
 
 void Bench::compare() const {

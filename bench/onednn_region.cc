@@ -18,8 +18,8 @@
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/fma_peak.h"
-#include "core/tools/measure/measure.h"
 #include "support/paths.h"
 
 namespace byoc::bench {
@@ -43,8 +43,8 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-std::unique_ptr<driver::TimedSession> timed_session_of(const IRModule& module, uint32_t threads,
-                                                       const Tensor& input) {
+std::unique_ptr<measure::TimedSession> timed_session_of(const IRModule& module, uint32_t threads,
+                                                        const Tensor& input) {
   PluginSearch search;
   search.folders = {BYOC_PLUGIN_DIR};
   static const auto plugins = PluginSet::load(search);
@@ -54,7 +54,7 @@ std::unique_ptr<driver::TimedSession> timed_session_of(const IRModule& module, u
   BYOC_CHECK(executable.program.steps.size() == 1, "not one region but ",
              executable.program.steps.size());
   auto session = must(Session::load(std::move(executable), plugins, {.threads = threads}));
-  return must(driver::TimedSession::make(std::move(session), {&input, 1}));
+  return must(measure::TimedSession::make(std::move(session), {&input, 1}));
 }
 
 Tensor random_tensor(const TensorSpec& spec) {
@@ -91,10 +91,10 @@ Pairs in_turns(uint32_t rounds, A&& plugin, B&& raw) {
   return out;
 }
 
-double median(const std::vector<double>& values) { return driver::spread_of(values).median; }
+double median(const std::vector<double>& values) { return measure::spread_of(values).median; }
 
 void print_row(const char* what, const std::vector<double>& ns, double flops, double peak) {
-  driver::Spread s = driver::spread_of(ns);
+  measure::Spread s = measure::spread_of(ns);
   std::printf("  %-22s %8.2f ms  [%.2f to %.2f, min %.2f]  %6.1f GFLOP/s", what, s.median / 1e6,
               s.p5 / 1e6, s.p95 / 1e6, s.min / 1e6, flops / s.median);
   if (peak > 0) std::printf("  %4.1f %% of the FMA peak", 100 * flops / s.median / peak);
@@ -102,7 +102,7 @@ void print_row(const char* what, const std::vector<double>& ns, double flops, do
 }
 
 void print_ratio(const char* what, const std::vector<double>& ratios) {
-  driver::Spread s = driver::spread_of(ratios);
+  measure::Spread s = measure::spread_of(ratios);
   std::printf("  %-22s %.3f  [%.3f to %.3f] over %zu rounds\n", what, s.median, s.p5, s.p95,
               ratios.size());
 }
@@ -133,7 +133,7 @@ std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uin
   print_row("plugin, Session::run", pairs.plugin, flops, peak);
   print_ratio("plugin / by hand", pairs.ratio);
   std::printf("  %-22s %.3f\n", "of the shortest runs",
-              driver::spread_of(pairs.plugin).min / driver::spread_of(pairs.raw).min);
+              measure::spread_of(pairs.plugin).min / measure::spread_of(pairs.raw).min);
   return {median(pairs.plugin), median(pairs.raw)};
 }
 
@@ -181,7 +181,7 @@ void compare_calls(uint32_t rounds) {
   std::vector<double> extra;
   for (size_t k = 0; k < pairs.raw.size(); ++k)
     extra.push_back((pairs.plugin[k] - pairs.raw[k]) / kCalls);
-  driver::Spread s = driver::spread_of(extra);
+  measure::Spread s = measure::spread_of(extra);
   std::printf(
       "a chain of %d calls on 8 numbers: by hand %.0f ns a call; the plugin and the Session add "
       "%.1f ns a call [%.1f to %.1f]\n",

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/measure/subject.h"
 
@@ -59,7 +59,7 @@ bool is_run_by(const Executable& executable, const std::string& plugin) {
 }
 
 /// Returns the first output that differs, or "".
-std::string first_mismatch(const driver::TimedSession& timed, const std::vector<Tensor>& right) {
+std::string first_mismatch(const measure::TimedSession& timed, const std::vector<Tensor>& right) {
   for (size_t k = 0; k < right.size(); ++k) {
     auto compared = driver::compare_value(cat("output", k), timed.outputs()[k], right[k], -1);
     if (!compared.difference.is_equal) return cat(compared.name, " ", value_text(compared));
@@ -68,13 +68,13 @@ std::string first_mismatch(const driver::TimedSession& timed, const std::vector<
 }
 
 /// Compiles and runs once; null when the plugin does not run the op.
-Result<std::unique_ptr<driver::TimedSession>> prepare(const driver::Subject& subject,
-                                                      const std::string& plugin) {
+Result<std::unique_ptr<measure::TimedSession>> prepare(const driver::Subject& subject,
+                                                       const std::string& plugin) {
   BYOC_TRY(driver::Compiled compiled, subject.compile(1));
-  if (!is_run_by(compiled.executable, plugin)) return std::unique_ptr<driver::TimedSession>();
+  if (!is_run_by(compiled.executable, plugin)) return std::unique_ptr<measure::TimedSession>();
   BYOC_TRY(auto session,
            Session::load(std::move(compiled.executable), subject.plugins, {.threads = 1}));
-  return driver::TimedSession::make(std::move(session), subject.inputs);
+  return measure::TimedSession::make(std::move(session), subject.inputs);
 }
 
 void run(benchmark::State& state, const SingleOp& op, const std::string& plugin) {

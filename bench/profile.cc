@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "byoc/base/clock.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/subject.h"
 #include "core/tools/model/compare.h"
 #include "runtime/cli/output.h"
@@ -20,7 +20,7 @@ struct Options {
   uint32_t pairs = 200;
 };
 
-double median(std::vector<double> values) { return driver::spread_of(std::move(values)).median; }
+double median(std::vector<double> values) { return measure::spread_of(std::move(values)).median; }
 
 /// A session that runs with profiling on or off, on tensors of its own.
 class Runner {

@@ -8,7 +8,7 @@
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
@@ -26,7 +26,7 @@ struct Options {
 
 void answer(const Json& json) { std::cout << json.dump() << std::endl; }
 
-Status run_turn(driver::TimedSession& timed, uint64_t count) {
+Status run_turn(measure::TimedSession& timed, uint64_t count) {
   Json times = Json::array();
   BYOC_TRY_STATUS(timed.run());
   for (uint64_t k = 0; k < count; ++k) {
@@ -38,7 +38,7 @@ Status run_turn(driver::TimedSession& timed, uint64_t count) {
   return {};
 }
 
-Status write_outputs(const driver::TimedSession& timed, const std::string& folder) {
+Status write_outputs(const measure::TimedSession& timed, const std::string& folder) {
   for (size_t k = 0; k < timed.outputs().size(); ++k) {
     const Tensor& output = timed.outputs()[k];
     BYOC_TRY_STATUS(write_npy(output.view(), output.spec().dtype, cat(folder, "/", k, ".npy")));
@@ -47,7 +47,7 @@ Status write_outputs(const driver::TimedSession& timed, const std::string& folde
   return {};
 }
 
-Status obey(driver::TimedSession& timed) {
+Status obey(measure::TimedSession& timed) {
   std::string word;
   while (std::cin >> word) {
     uint64_t count = 0;
@@ -74,7 +74,7 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
            cli::make_inputs(session->inputs(), options.inputs, 0, driver::tensor_readers()));
   std::vector<Tensor> inputs;
   for (auto& input : named) inputs.push_back(std::move(input.tensor));
-  BYOC_TRY(auto timed, driver::TimedSession::make(std::move(session), inputs));
+  BYOC_TRY(auto timed, measure::TimedSession::make(std::move(session), inputs));
   answer({{"ready", true}});
   BYOC_TRY_STATUS(obey(*timed));
   return cli::kDone;

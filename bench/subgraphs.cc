@@ -9,7 +9,7 @@
 
 #include "bench/support/models.h"
 #include "byoc/base/check.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/replay/dump_region.h"
 #include "core/tools/replay/run_replay.h"
@@ -36,7 +36,7 @@ const driver::RegionValues& values_of(const Model& model) {
 }
 
 /// Returns the first output that differs, or "".
-std::string first_mismatch(const driver::TimedSession& timed, const driver::ReplayCase& replay) {
+std::string first_mismatch(const measure::TimedSession& timed, const driver::ReplayCase& replay) {
   for (size_t k = 0; k < replay.outputs.size(); ++k) {
     auto compared = driver::compare_value(replay.outputs[k].name, timed.outputs()[k],
                                           replay.outputs[k].tensor, driver::limit_of(replay, k));
@@ -45,15 +45,15 @@ std::string first_mismatch(const driver::TimedSession& timed, const driver::Repl
   return "";
 }
 
-Result<std::unique_ptr<driver::TimedSession>> make_timed_session(const driver::ReplayCase& replay,
-                                                                 Executable executable) {
+Result<std::unique_ptr<measure::TimedSession>> make_timed_session(const driver::ReplayCase& replay,
+                                                                  Executable executable) {
   std::vector<Tensor> inputs;
   for (const driver::ReplayTensor& input : replay.inputs) {
     BYOC_TRY(Tensor copy, input.tensor.copy());
     inputs.push_back(std::move(copy));
   }
   BYOC_TRY(auto session, Session::load(std::move(executable), bench_plugins(), {.threads = 1}));
-  return driver::TimedSession::make(std::move(session), inputs);
+  return measure::TimedSession::make(std::move(session), inputs);
 }
 
 void run(benchmark::State& state, const Model& model, const std::string& region,

@@ -196,7 +196,8 @@ byoc_error* byoc_tune(const char* model, const byoc_options* options, const byoc
                                            {"jobs", &with.jobs},
                                            {"build-limit", &with.build_limit_s},
                                            {"run-limit", &with.run_limit_s},
-                                           {"starts", &with.starts}})
+                                           {"starts", &with.starts},
+                                           {"observations", &with.observations}})
                                        .read());
     with.trials = trials;
     BYOC_TRY(ModelTuning tuned, tune_model(request, with));

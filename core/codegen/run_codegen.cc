@@ -219,7 +219,10 @@ Result<std::optional<TunedChoice>> CodegenRun::choose(const Plugin& plugin, Comp
                                                       Region region) {
   const Function& function = region->second;
   const std::string compute = te::has_loops(function) ? "" : function.attr(kComputeKnob);
-  if (!points_.is_active() && compute.empty()) return std::optional<TunedChoice>();
+  if (!points_.is_active() && compute.empty()) {
+    points_.report_own(plugin, input);
+    return std::optional<TunedChoice>();
+  }
   size_t calls = calls_[region->first];
   if (auto equal = equal_.find(region->first); equal != equal_.end()) {
     for (Region other : equal->second) calls += calls_[other->first];

@@ -71,7 +71,9 @@ Result<std::optional<TunedChoice>> TunedPoints::choose(const Plugin& plugin, Com
     space = *std::move(narrow);
   }
   input.point_json = out.fallback_json;
+  out.own_json = tune::print(space->guesses.at(0));
   out.entry = {input.symbol, plugin.id(), space->kind, {}};
+  out.entry.task = space->task, out.entry.point = out.own_json;
   if (!is_active()) return std::optional(std::move(out));
   if (target_.empty()) {
     BYOC_TRY(target_, tune::record_target(context_.target_json));
@@ -82,13 +84,21 @@ Result<std::optional<TunedChoice>> TunedPoints::choose(const Plugin& plugin, Com
   const double ns = is_miss ? tune::estimated_ns(*space) : entry.choice.best_ns;
   entry.weight = static_cast<double>(calls) * ns;
   if (is_miss) BYOC_TRY_STATUS(check_tuned(entry, "no log has a record for it"));
-  else input.point_json = tune::print(entry.choice.point);
+  else input.point_json = entry.point = tune::print(entry.choice.point);
   return std::optional(std::move(out));
 }
 
+void TunedPoints::report_own(const Plugin& plugin, const CompileFunction& input) const {
+  if (context_.history_report == nullptr) return;
+  const Result<std::optional<tune::Space>> space = knob_space(plugin, input, context_);
+  if (!space.ok() || !*space) return;  // compile needs no space
+  Entry entry{input.symbol, plugin.id(), (*space)->kind, {}};
+  entry.task = (*space)->task, entry.point = tune::print((*space)->guesses.at(0));
+  report(std::move(entry));
+}
+
 void TunedPoints::report(Entry entry) const {
-  if (is_active() && context_.history_report != nullptr)
-    context_.history_report->add(std::move(entry));
+  if (context_.history_report != nullptr) context_.history_report->add(std::move(entry));
 }
 
 Status TunedPoints::drop(const Plugin& plugin, CompileFunction& input, TunedChoice& choice,
@@ -102,7 +112,7 @@ Status TunedPoints::drop(const Plugin& plugin, CompileFunction& input, TunedChoi
                    " was refused: ", why.message());
   context_.remark({Report::Remark::kNote, plugin.id(), input.symbol, {}, entry.note});
   input.point_json = choice.fallback_json;
-  entry.choice = {};
+  entry.choice = {}, entry.point = choice.own_json;
   return check_tuned(entry, cat("the plugin refused the one of the log: ", why.message()));
 }
 

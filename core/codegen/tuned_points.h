@@ -14,6 +14,7 @@ inline constexpr const char* kComputeKnob = "compute";
 struct TunedChoice {
   tune::HistoryReport::Entry entry;
   std::string fallback_json;  ///< the point when the plugin refuses that of the record; "": none
+  std::string own_json;       ///< the point that the plugin compiles without one
 };
 
 /// Chooses points for the functions of one compilation: by their attribute `compute`, and from the
@@ -28,6 +29,8 @@ class TunedPoints {
   /// model. Errors: those of the plugin, slug "knob-space", "not-tuned", "unknown-compute".
   Result<std::optional<TunedChoice>> choose(const Plugin& plugin, CompileFunction& input,
                                             const std::string& compute, size_t calls);
+  /// Reports that a function gets the plugin's own point. Does nothing without a report.
+  void report_own(const Plugin& plugin, const CompileFunction& input) const;
   /// Reports the choice of a function that was compiled.
   void report(tune::HistoryReport::Entry entry) const;
   /// Puts the fallback in the place of the point, which the plugin refused as `why` states. Errors:

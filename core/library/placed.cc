@@ -93,6 +93,7 @@ Json json_of(const PlacedModel& placed) {
                {"seconds", outcome.seconds},
                {"candidates", outcome.candidates},
                {"measured", outcome.measured},
+               {"observations", measure::json_of(outcome.observations)},
                {"failed", outcome.failed},
                {"rounds", outcome.rounds},
                {"moves_tried", outcome.moves_tried},

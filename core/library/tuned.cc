@@ -9,6 +9,7 @@
 #include "byoc/base/json.h"
 #include "byoc/tune/history.h"
 #include "core/library/request.h"
+#include "core/measure/store/this_machine.h"
 #include "core/tools/verify/verification.h"
 #include "core/tuner/sitting/sitting_report.h"
 #include "runtime/cli/output.h"
@@ -72,6 +73,8 @@ Result<tune::SittingOptions> sitting_of(const ModelOptions& options, const TuneO
                                         const TuneExtras& extras, const PluginSet& plugins) {
   tune::SittingOptions out;
   out.log = with.log;
+  out.observations = with.observations.empty() ? measure::default_folder() : with.observations;
+  if (out.observations == "none") out.observations.clear();
   out.trials_per_task = with.trials;
   if (with.budget_s > 0) out.budget_s = with.budget_s;
   out.seed = with.seed;

@@ -36,13 +36,12 @@ Costs Costs::read(const std::string& folder, uint32_t threads) {
   Result<Machine> machine = read_calibration(folder, threads);
   if (machine.ok()) out.machine = *std::move(machine);
   else out.remarks.push_back(machine.status().to_string());
-  Result<CostCache> cache = CostCache::read(cat(folder, "/", kCostFile));
-  if (cache.ok()) out.cache = *std::move(cache);
-  else out.remarks.push_back(cache.status().to_string());
+  out.store = measure::Store::read(folder);
+  for (const std::string& remark : out.store.remarks()) out.remarks.push_back(remark);
   return out;
 }
 
-CostKey Costs::key_of(const Plugin& plugin, const std::string& text) const {
+measure::Key Costs::key_of(const Plugin& plugin, const std::string& text) const {
   return {plugin.id(), version_and_options(plugin), machine_here, text, machine.threads};
 }
 
@@ -64,7 +63,7 @@ CandidateCost Costs::estimate(const Plugin& plugin, const Verdict& verdict,
 CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work& work,
                         const std::string& text) const {
   CandidateCost cost;
-  if (auto measured = cache.size() > 0 ? cache.find(key_of(plugin, text)) : std::nullopt) {
+  if (auto measured = store.size() > 0 ? store.find(key_of(plugin, text)) : std::nullopt) {
     if (!measured->error.empty()) {
       return {CandidateCost::kForbiddenByError, std::numeric_limits<double>::infinity(),
               measured->error};

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The cost of a candidate: measured if the cache has it, otherwise the plugin's estimate, otherwise
+// The cost of a candidate: measured if the store has it, otherwise the plugin's estimate, otherwise
 // that of the analytic model.
 #include <map>
 
 #include "byoc/host/plugins.h"
-#include "core/placement/cost_cache.h"
+#include "core/measure/store/store.h"
 #include "core/placement/machine.h"
 #include "core/placement/rules.h"
 
 namespace byoc::placement {
+
+using measure::version_and_build;
+using measure::version_and_options;
 
 struct CandidateCost {
   enum Source { kMeasured, kPlugin, kAnalytic, kForbiddenByError, kForbiddenByRule };
@@ -22,7 +25,7 @@ std::string_view source_name(CandidateCost::Source source);
 /// Everything that the choice of plugins depends on besides the module.
 struct Costs {
   Machine machine;
-  CostCache cache;
+  measure::Store store;
   Rules rules;
   std::string machine_here;  // machine_name()
   /// ns to add to a candidate, by plugin and canonical text: what runs of whole programs showed
@@ -41,7 +44,7 @@ struct Costs {
 
   /// Reads what `folder` has for this machine. Files that cannot be used become remarks.
   static Costs read(const std::string& folder, uint32_t threads);
-  CostKey key_of(const Plugin& plugin, const std::string& text) const;
+  measure::Key key_of(const Plugin& plugin, const std::string& text) const;
   /// Returns the plugin's estimate, or that of the analytic model.
   CandidateCost estimate(const Plugin& plugin, const Verdict& verdict, const Work& work) const;
   CandidateCost of(const Plugin& plugin, const Verdict& verdict, const Work& work,

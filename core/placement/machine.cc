@@ -94,30 +94,6 @@ double Machine::predicted_ns(std::string_view plugin, const Work& work) const {
   return roofline * (slowest > 0 ? kUnknown * slowest : 1);
 }
 
-std::string machine_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line, model, flags;
-  while (std::getline(info, line) && (model.empty() || flags.empty())) {
-    const size_t colon = line.find(':');
-    if (colon == line.npos || colon + 2 > line.size()) continue;
-    const std::string value = line.substr(colon + 2);
-    if (line.starts_with("model name")) model = value;
-    if (line.starts_with("cpu family") || line.starts_with("model\t")) model += " " + value;
-    if (line.starts_with("flags") || line.starts_with("Features")) flags = " " + value + " ";
-  }
-  std::string isa;
-  for (const char* bit : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16",
-                          "amx_tile", "asimd", "sve"}) {
-    if (flags.find(cat(" ", bit, " ")) != flags.npos) isa += cat(isa.empty() ? "" : ",", bit);
-  }
-  std::string caches;
-  for (int k = 0; k < 4; ++k) {
-    std::ifstream size(cat("/sys/devices/system/cpu/cpu0/cache/index", k, "/size"));
-    if (std::getline(size, line)) caches += cat(caches.empty() ? "" : ",", line);
-  }
-  return cat(model.empty() ? "unknown" : model, "; ", isa, "; ", caches);
-}
-
 Json to_json(const Machine& machine) {
   Json samples = Json::array();
   for (const Sample& sample : machine.samples) {
@@ -172,13 +148,6 @@ Result<Machine> machine_from_json(const Json& json) {
     return calibration_error(cat("a member is missing or of another kind: ", e.what()));
   }
   return out;
-}
-
-std::string cost_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != 0)
-    return cat(cache, "/byoc/placement");
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home != 0 ? cat(home, "/.cache/byoc/placement") : "";
 }
 
 std::string calibration_path(const std::string& folder, uint32_t threads) {

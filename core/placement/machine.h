@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "byoc/base/json.h"
+#include "core/measure/store/this_machine.h"
 #include "core/placement/work.h"
 
 namespace byoc::placement {
@@ -41,16 +42,14 @@ struct Machine {
   bool has_samples(std::string_view plugin, std::string_view version) const;
 };
 
-/// Returns the processor's family, model, instruction sets and cache sizes as one line.
-std::string machine_name();
+using measure::machine_name;
 
 Json to_json(const Machine& machine);
 /// Errors: slug "calibration", with the member at fault.
 Result<Machine> machine_from_json(const Json& json);
 
-/// Returns the folder of calibrations, measured costs and plans: $XDG_CACHE_HOME/byoc/placement, or
-/// that under ~/.cache; "" when neither is known.
-std::string cost_folder();
+/// Returns the folder of calibrations, observations and plans.
+inline std::string cost_folder() { return measure::default_folder(); }
 /// Returns the file of a folder that has the calibration for that number of threads.
 std::string calibration_path(const std::string& folder, uint32_t threads);
 /// Reads the calibration of this machine. Without a file the assumed machine. Errors: slug

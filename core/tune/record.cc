@@ -7,6 +7,7 @@
 
 #include "byoc/base/json.h"
 #include "byoc/te/target.h"
+#include "core/measure/statistic.h"
 
 namespace byoc::tune {
 namespace {
@@ -123,11 +124,7 @@ void for_optional_members(R& record, Visit&& visit) {
 
 }  // namespace
 
-double Record::best_ns() const {
-  double best = std::numeric_limits<double>::infinity();
-  for (double sample : samples_ns) best = std::min(best, sample);
-  return best;
-}
+double Record::best_ns() const { return measure::time_of(samples_ns); }
 
 Result<std::string> record_target(const std::string& target_json) {
   BYOC_TRY(te::Target target, te::parse_target(target_json));

@@ -9,6 +9,8 @@ namespace byoc {
 struct TuneOptions {
   std::string log;      ///< is read, then appended to; required
   std::string program;  ///< the command byoc, which has the workers; required
+  /// The folder of what all tools have measured here, "none", or "": that in the cache folder.
+  std::string observations;
   size_t trials = 128;  ///< points per task on average
   double budget_s = 0;  ///< seconds; 0: until the trials are done
   std::string tasks;    ///< a regular expression for kind, function or node; "": all

@@ -39,7 +39,8 @@ class Tuner:
         with open(model, "w", encoding="utf-8") as file:
             file.write(MODEL)
         self.points = {(how, w) for how in HOW for w in work}
-        words = [os.path.join(build, "bin/byoc"), "tune", model, "--log", log, "--compiler", "knobby", "--default", "json",
+        words = [os.path.join(build, "bin/byoc"), "tune", model, "--observations", "none", "--log", log,
+                 "--compiler", "knobby", "--default", "json",
                  "--plugin", os.path.join(build, "tests/unit/tuner_measure/libbyoc_knobby.so"),
                  "--plugin-option", "knobby.how=" + ",".join(HOW), "--plugin-option", "knobby.work=" + ",".join(work),
                  # Other processes use this machine too, so its speed changes.

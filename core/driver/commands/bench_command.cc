@@ -11,8 +11,10 @@
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
+#include "core/measure/session/reload.h"
+#include "core/measure/store/this_machine.h"
 #include "core/process/machine_load.h"
-#include "core/tools/measure/reload.h"
+#include "core/tools/measure/observed.h"
 #include "core/tools/measure/report.h"
 #include "core/tools/measure/subject.h"
 #include "core/tools/model/compare.h"
@@ -35,8 +37,8 @@ constexpr double kLastLoad = 90;
 
 struct Options {
   SubjectRequest subject;
-  std::string threads = "1", versus;
-  TimingPlan plan;
+  std::string threads = "1", versus, observations;
+  measure::TimingPlan plan;
   int rounds = kNotGiven;
   double min_time_s = std::numeric_limits<double>::quiet_NaN();  // not given
   double tolerance = -1;
@@ -59,8 +61,8 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
 }
 
 /// Returns the plan with the seconds and the number of turns: two of each block with --vs.
-Result<TimingPlan> plan_of(const Options& options) {
-  TimingPlan plan = options.plan;
+Result<measure::TimingPlan> plan_of(const Options& options) {
+  measure::TimingPlan plan = options.plan;
   const bool has_time = !std::isnan(options.min_time_s), is_versus = !options.versus.empty();
   plan.min_time_s = has_time ? options.min_time_s : is_versus ? kMinTimeVersus : kMinTime;
   if (is_versus) plan.most_steps_s = kMostStepsVersus, plan.loads = kLoadsVersus;
@@ -165,6 +167,7 @@ class Bench {
   Status add(const Subject& subject, uint32_t threads, std::string name) {
     progress_.show(cat("compiling for --threads ", threads), 0, 0);
     BYOC_TRY(Compiled compiled, subject.compile(threads));
+    plugins_ = subject.plugins;
     if (name != kControl) warn_unused_plans(compiled.report, common_);  // A printed them
     Benched benched{.threads = threads, .name = std::move(name), .compile_ns = compiled.compile_ns};
     const uint64_t begin_ns = now_ns();
@@ -173,17 +176,18 @@ class Bench {
     const bool is_versus = !options_.versus.empty();
     Executable executable = is_versus ? compiled.executable : std::move(compiled.executable);
     BYOC_TRY(auto session, Session::load(std::move(executable), subject.plugins, session_options));
-    Reload reload;
+    measure::Reload reload;
     if (is_versus)
-      reload =
-          reload_of(std::move(compiled.executable), *session, subject.plugins, session_options);
+      reload = measure::reload_of(std::move(compiled.executable), *session, subject.plugins,
+                                  session_options);
     benched.load_ns = ns_since(begin_ns);
     for (const std::string& warning : session->warnings()) cli::print_warning(warning, common_);
     BYOC_TRY_STATUS(session->check_externs());
     benched.threads = session->threads();
-    BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
+    BYOC_TRY(benched.timed, measure::TimedSession::make(std::move(session), subject.inputs));
     benched.timed->reload = std::move(reload);
-    const TimedSession& timed = *benched.timed;
+    programs_.push_back({benched.timed.get(), std::move(compiled.functions)});
+    const measure::TimedSession& timed = *benched.timed;
     benched.memory = cli::memory_use(timed.session());
     BYOC_TRY(benched.outputs, compare_outputs(subject, timed, options_.tolerance));
     report_.all.push_back(std::move(benched));
@@ -230,17 +234,17 @@ class Bench {
 
   Status measure_all() {
     interrupt_.set_watched(true);
-    std::vector<TimedSession*> sessions;
+    std::vector<measure::TimedSession*> sessions;
     for (const Benched& benched : report_.all) sessions.push_back(benched.timed.get());
     add_cores();
     report_.plan.is_enough = [this, begin_ns = now_ns()] {
       if (ns_since(begin_ns) > kLastLoad * 1e9) return true;
-      const Ratio ratio = ratio_of_fastest(samples(0), samples(1));
+      const measure::Ratio ratio = measure::ratio_of_fastest(samples(0), samples(1));
       return ratio.high <= ratio.low * (1 + kInterval) * (1 + kInterval);
     };
     const process::ProcessorTimes before = process::processor_times();
-    Status measured =
-        measure(sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
+    Status measured = measure::time_in_turns(
+        sessions, report_.plan, [&](std::string_view what, uint64_t done, uint64_t total) {
           progress_.show(what, done, total);
           return !interrupt_.requested();
         });
@@ -252,7 +256,7 @@ class Bench {
     return measured;
   }
 
-  const Samples& samples(size_t k) const { return report_.all[k].timed->samples; }
+  const measure::Samples& samples(size_t k) const { return report_.all[k].timed->samples; }
 
   /// Compares the blocks that are whole: after Ctrl-C there are fewer of them, or none.
   void add_versus() {
@@ -261,8 +265,8 @@ class Bench {
       turns = std::min(turns, samples(k).turns.size());
     report_.versus = Versus{options_.versus, turns / 2, {}, {}, std::move(cores_)};
     if (turns < 2) return;
-    report_.versus->ratio = ratio_so_far(samples(0), samples(1));
-    report_.versus->control = ratio_so_far(samples(0), samples(2));
+    report_.versus->ratio = measure::ratio_so_far(samples(0), samples(1));
+    report_.versus->control = measure::ratio_so_far(samples(0), samples(2));
   }
 
   /// Measures with --vs whether several threads have a core each.
@@ -284,14 +288,27 @@ class Bench {
     }
   }
 
+  /// Looks up the regions and keeps those that ran alone. Keys have no target and no exact sums.
+  Result<Observed> observe_all(bool is_complete) const {
+    const ModelOptions& model = options_.subject.model;
+    const bool is_used = is_complete && options_.versus.empty() && model.target == "native" &&
+                         !model.exact_sums && options_.observations != "none";
+    if (!is_used) return Observed();
+    const std::string& folder = options_.observations;
+    return observe(programs_, *plugins_, folder.empty() ? measure::default_folder() : folder);
+  }
+
   Result<int> print(Status measured) {
     if (!measured.ok() && measured.slug() != "interrupted") return measured;
     const bool has_samples = !samples(0).ns.empty();
+    BYOC_TRY(Observed observed, observe_all(measured.ok()));
     if (measured.ok() || has_samples)
-      cli::print_text(
-          cat(tuning_text(options_.subject.model), bench_text(report_, common_.verbose)), common_);
+      cli::print_text(cat(tuning_text(options_.subject.model), bench_text(report_, common_.verbose),
+                          text_of(observed)),
+                      common_);
     BYOC_TRY_STATUS(std::move(measured));
     Json json = bench_json(report_);
+    json["observations"] = measure::json_of(observed.use);
     add_tuning_json(options_.subject.model, json);
     BYOC_TRY_STATUS(cli::print_json(common_, "bench", json));
     return cli::kDone;
@@ -303,6 +320,8 @@ class Bench {
   Interrupt interrupt_;
   BenchReport report_;
   std::vector<CoreRates> cores_;  // before and after
+  std::vector<ObservedProgram> programs_;
+  std::shared_ptr<const PluginSet> plugins_;
 };
 
 void add_bench_options(cli::Command& command, Options& options) {
@@ -340,6 +359,9 @@ void add_bench_options(cli::Command& command, Options& options) {
                  "turns of each configuration (default 5); with --vs blocks of two (default 20 to "
                  "80)",
                  &options.rounds});
+  all.push_back({"--observations", "FOLDER",
+                 "what all commands have measured here, or none (default: in the cache folder)",
+                 &options.observations});
   all.push_back({"--no-check", "", "do not compare the outputs with the reference's first",
                  &subject.no_check});
   all.push_back(

@@ -69,6 +69,7 @@ std::string summary(const PlaceOutcome& outcome) {
   if (outcome.failed > 0) out += cat(", ", outcome.failed, " failed");
   out += cat(", ", outcome.rounds, " rounds, ", outcome.moves_kept, " of ", outcome.moves_tried,
              " moves kept, ", cli::format_fixed(outcome.seconds, 1), " s\n");
+  out += measure::text_of(outcome.observations);
   for (const auto& [id, agreement] : outcome.agreement)
     out += cat("estimates of ", id, ": rank correlation ", cli::format_fixed(agreement.rank, 2),
                " with the times of ", agreement.candidates, " candidates\n");

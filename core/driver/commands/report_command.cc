@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   SubjectRequest subject;
-  TimingPlan timing;
+  measure::TimingPlan timing;
   double tolerance = -1;
   bool no_run = false;
   std::string output = "report.html", costs;
@@ -28,7 +28,7 @@ struct Options {
 };
 
 Status check(const Options& options, const cli::CommonOptions& common) {
-  const TimingPlan& plan = options.timing;
+  const measure::TimingPlan& plan = options.timing;
   if (!(plan.warmup_s >= 0) || !(plan.min_time_s >= 0) || plan.rounds == 0)
     return cli::usage_error("--warmup and --min-time expect seconds, --rounds 1 or more");
   if (options.output == "-" && common.json == "-")

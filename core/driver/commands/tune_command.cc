@@ -121,6 +121,9 @@ void add_sitting_options(cli::Command& command, Options& options) {
   auto& all = command.options;
   all.push_back({"--log", "FILE", "measurements are appended to it; a sitting continues from it",
                  &options.with.log});
+  all.push_back({"--observations", "FOLDER",
+                 "what all commands have measured here, or none (default: in the cache folder)",
+                 &options.with.observations});
   all.push_back({"--trials", "N", "points per task on average (default 128)", &options.trials});
   all.push_back({"--quick", "", "32 points per task", &options.quick});
   all.push_back({"--deep", "", "1000 points per task", &options.deep});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/measure/one_step.h"
 
+#include "core/measure/sampler.h"
+
 namespace byoc::driver {
 namespace {
 
@@ -21,6 +23,11 @@ void keep_outputs_inside(Program& program) {
   }
   program.outputs.clear();
   program.copies.clear();
+}
+
+double bytes_of(const TensorSpec& type) {
+  const auto bytes = size_bytes(type);
+  return bytes.ok() ? static_cast<double>(*bytes) : 0;
 }
 
 }  // namespace
@@ -63,6 +70,15 @@ Executable one_step(const Executable& executable, size_t index) {
     list.push_back({cat(is_input ? "in" : "out", list.size()), step.types[k]});
   }
   return out;
+}
+
+bool is_bound_by_weights(const Executable& executable, const Step& step) {
+  if (step.module == Step::kHostExtern) return false;
+  const ExternalFunction& function = executable.modules[step.module].functions[step.function];
+  double weights = 0, bytes = 0;
+  for (const ExternalConstant& constant : function.constants) weights += bytes_of(constant.type);
+  for (const TensorSpec& type : step.types) bytes += bytes_of(type);
+  return measure::is_bound_by_weights(function.flops, bytes + weights, weights);
 }
 
 }  // namespace byoc::driver

@@ -11,4 +11,7 @@ Result<Executable> inputs_of_step(Executable executable, size_t index);
 /// Returns a program of the step `index` alone. The step's inputs except constants are its inputs.
 Executable one_step(const Executable& executable, size_t index);
 
+/// Returns whether the step's weights come from memory in a model, as the tuner decides it.
+bool is_bound_by_weights(const Executable& executable, const Step& step);
+
 }  // namespace byoc::driver

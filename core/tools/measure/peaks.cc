@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "byoc/base/clock.h"
+#include "core/measure/statistic.h"
 #include "core/tools/measure/fma_peak.h"
-#include "core/tools/measure/measure.h"
 
 namespace byoc::driver {
 namespace {
@@ -139,7 +139,7 @@ CoreRates measure_cores(uint32_t threads) {
   if (rates.cores > 1) {
     std::vector<double> trips;
     for (int run = 0; run < kRuns; ++run) trips.push_back(round_trip_ns(on));
-    rates.round_trip_ns = spread_of(std::move(trips)).median;
+    rates.round_trip_ns = measure::spread_of(std::move(trips)).median;
   }
   const bool wide = has_avx512();
   if (fma_rate(wide) == 0) return rates;
@@ -149,8 +149,8 @@ CoreRates measure_cores(uint32_t threads) {
     one.push_back(fma_flops(wide) / bound_ns(1, on, work));
     all.push_back(fma_flops(wide) * rates.threads / bound_ns(rates.threads, on, work));
   }
-  rates.one_gflop_per_s = spread_of(std::move(one)).median;
-  rates.all_gflop_per_s = spread_of(std::move(all)).median;
+  rates.one_gflop_per_s = measure::spread_of(std::move(one)).median;
+  rates.all_gflop_per_s = measure::spread_of(std::move(all)).median;
   return rates;
 }
 

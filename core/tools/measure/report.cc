@@ -29,7 +29,7 @@ std::string intensity_text(const Work& work) {
   return *work.flops > 0 && work.bytes > 0 ? cli::format_fixed(work.intensity(), 2) : "-";
 }
 
-std::vector<SpanRow> spans_of(const TimedSession& timed) {
+std::vector<SpanRow> spans_of(const measure::TimedSession& timed) {
   return span_rows(timed.session(), timed.context());
 }
 
@@ -70,7 +70,7 @@ std::string region_table(const std::vector<Row>& rows, const std::optional<Peaks
   size_t shown = all ? order.size() : std::min(order.size(), kShownRegions);
   std::vector<double> times;
   for (size_t k = 0; k < shown; ++k) {
-    const Spread& spread = rows[order[k]].spread;
+    const measure::Spread& spread = rows[order[k]].spread;
     times.insert(times.end(), {spread.median, spread.p5, spread.p95, spread.min});
   }
   std::vector<std::string> texts = cli::format_times(times);
@@ -153,7 +153,7 @@ std::string inputs_text(const BenchReport& report) {
 std::string totals_table(const BenchReport& report) {
   std::vector<double> times;
   for (const Benched& benched : report.all) {
-    Spread spread = spread_of(benched.timed->samples.ns);
+    measure::Spread spread = measure::spread_of(benched.timed->samples.ns);
     times.insert(times.end(), {spread.median, spread.p5, spread.p95, spread.min});
   }
   std::vector<std::string> texts = cli::format_times(times);
@@ -163,7 +163,7 @@ std::string totals_table(const BenchReport& report) {
   cli::Table table(titles);
   for (size_t k = 0; k < report.all.size(); ++k) {
     const Benched& benched = report.all[k];
-    const Samples& samples = benched.timed->samples;
+    const measure::Samples& samples = benched.timed->samples;
     std::string runs =
         samples.runs_per_sample > 1 ? cat(" of ", samples.runs_per_sample, " runs") : "";
     Work work = work_of(benched.timed->session(), times[4 * k]);
@@ -238,7 +238,7 @@ std::string marks_text(const std::string& text, const process::OtherLoad& load) 
              "\n");
 }
 
-std::string interval_text(const Ratio& ratio) {
+std::string interval_text(const measure::Ratio& ratio) {
   if (ratio.low == 0) return ", interval unknown: too few turns";
   return cat(", 95 % interval ", cli::format_fixed(ratio.low, 4), " to ",
              cli::format_fixed(ratio.high, 4));
@@ -282,7 +282,7 @@ std::string versus_text(const Versus& versus) {
 
 }  // namespace
 
-std::string timed_what(const TimingPlan& plan) {
+std::string timed_what(const measure::TimingPlan& plan) {
   return cat("Session::run, inputs resident, outputs preallocated, ",
              plan.counts_thread_time ? "processor time of the thread" : "wall clock");
 }

@@ -4,9 +4,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "core/measure/session/timed_session.h"
 #include "core/process/machine_load.h"
 #include "core/tools/measure/peaks.h"
-#include "core/tools/measure/versus.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/given_shapes.h"
@@ -25,7 +25,7 @@ struct Benched {
   std::optional<double> compile_ns;  // empty for an artifact, which is compiled already
   double load_ns = 0;
   cli::MemoryUse memory;  // of the session and of the process, before anything was timed
-  std::unique_ptr<TimedSession> timed;
+  std::unique_ptr<measure::TimedSession> timed;
   std::vector<ComparedValue> outputs;  // empty when nothing was compared
   std::optional<Peaks> peaks;          // of the machine with as many threads
 };
@@ -34,7 +34,7 @@ struct Benched {
 struct Versus {
   std::string configuration;  // of B, as the user gave it
   size_t blocks = 0;
-  Ratio ratio, control;  // B against A, and A against itself
+  measure::Ratio ratio, control;  // B against A, and A against itself
   /// Before and after, with the threads of the configuration that has more; none with one thread.
   std::vector<CoreRates> cores;
 };
@@ -48,7 +48,7 @@ struct BenchReport {
   std::string options_json = "{}";  // given_json of the first configuration
   std::string reference;            // the plugin whose outputs were compared; empty: none
   std::string why_no_check;         // the reason why `reference` is empty
-  TimingPlan plan;
+  measure::TimingPlan plan;
   std::vector<Benched> all;
   std::optional<Versus> versus;
   uint64_t peak_rss_bytes = 0;  // of the process, until everything was measured
@@ -58,7 +58,7 @@ struct BenchReport {
 /// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
 /// Returns the quantity that samples are, for people.
-std::string timed_what(const TimingPlan& plan);
+std::string timed_what(const measure::TimingPlan& plan);
 /// Returns a warning about other work on the machine, "" on a quiet one.
 std::string load_text(const process::OtherLoad& load);
 std::string bench_text(const BenchReport& report, bool all_regions);

@@ -14,7 +14,7 @@ namespace {
 Json number(std::optional<double> value) { return value ? Json(*value) : Json(); }
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-Json spread_json(const Spread& spread) {
+Json spread_json(const measure::Spread& spread) {
   return {{"median_ns", spread.median},
           {"p5_ns", spread.p5},
           {"p95_ns", spread.p95},
@@ -36,7 +36,7 @@ Json work_json(const Work& work, const std::optional<Peaks>& peaks) {
   return json;
 }
 
-Json row_json(const Row& row, const Samples& samples, const std::optional<Peaks>& peaks) {
+Json row_json(const Row& row, const measure::Samples& samples, const std::optional<Peaks>& peaks) {
   Json json = {{"region", row.step.symbol},
                {"run_by", row.step.runner},
                {"kernel", row.step.implementation},
@@ -63,8 +63,8 @@ Json peaks_json(const std::optional<Peaks>& peaks) {
 }
 
 Json benched_json(const Benched& benched) {
-  const TimedSession& timed = *benched.timed;
-  Spread spread = spread_of(timed.samples.ns);
+  const measure::TimedSession& timed = *benched.timed;
+  measure::Spread spread = measure::spread_of(timed.samples.ns);
   Json json = {{"name", benched.name.empty() ? Json() : Json(benched.name)},
                {"threads", benched.threads},
                {"compile_ns", number(benched.compile_ns)},
@@ -88,7 +88,7 @@ Json benched_json(const Benched& benched) {
   return json;
 }
 
-Json ratio_json(const Ratio& ratio) {
+Json ratio_json(const measure::Ratio& ratio) {
   return {{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", finite(ratio.high)}};
 }
 
@@ -140,7 +140,7 @@ Json instance_json(const Instance& one) {
 
 /// Appends an entry per turn: the turn's median.
 void add_turns(const Benched& benched, Instance one, Json& out) {
-  const Samples& samples = benched.timed->samples;
+  const measure::Samples& samples = benched.timed->samples;
   one.repetitions = samples.turns.size();
   for (size_t k = 0; k < samples.turns.size(); ++k) {
     size_t begin = samples.turns[k];
@@ -148,8 +148,8 @@ void add_turns(const Benched& benched, Instance one, Json& out) {
     if (begin == end) continue;
     one.repetition = k;
     one.iterations = (end - begin) * samples.runs_per_sample;
-    one.ns = spread_of({samples.ns.begin() + static_cast<std::ptrdiff_t>(begin),
-                        samples.ns.begin() + static_cast<std::ptrdiff_t>(end)})
+    one.ns = measure::spread_of({samples.ns.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 samples.ns.begin() + static_cast<std::ptrdiff_t>(end)})
                  .median;
     out.push_back(instance_json(one));
   }

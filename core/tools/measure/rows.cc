@@ -33,20 +33,20 @@ double bytes_of(const Executable& executable, const Step& step) {
 
 }  // namespace
 
-const Samples& samples_of(const TimedSession& timed, size_t step) {
-  static const Samples kNone;
+const measure::Samples& samples_of(const measure::TimedSession& timed, size_t step) {
+  static const measure::Samples kNone;
   return step < timed.steps.size() ? timed.steps[step] : kNone;
 }
 
-std::vector<Row> rows_of(const TimedSession& timed) {
+std::vector<Row> rows_of(const measure::TimedSession& timed) {
   std::vector<Row> rows;
   const Session& session = timed.session();
   for (ProfileRow& step : step_rows(session)) {
-    const Samples& samples = samples_of(timed, rows.size());
+    const measure::Samples& samples = samples_of(timed, rows.size());
     double bytes = bytes_of(session.executable(), session.program().steps[rows.size()]);
     bool known = step.runner != "host";
     std::optional<double> flops = known ? std::optional(step.flops) : std::nullopt;
-    rows.push_back({std::move(step), spread_of(samples.ns), bytes, flops});
+    rows.push_back({std::move(step), measure::spread_of(samples.ns), bytes, flops});
   }
   return rows;
 }

@@ -3,7 +3,7 @@
 // The measured steps of a session, and their sums by kernel: time, arithmetic and memory.
 #include <optional>
 
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "runtime/session/profile.h"
 
 namespace byoc::driver {
@@ -22,15 +22,15 @@ struct Work {
 /// The times of one step of the program.
 struct Row {
   ProfileRow step;
-  Spread spread;
+  measure::Spread spread;
   double bytes = 0;
   std::optional<double> flops;
   Work work() const { return {flops, bytes, spread.median}; }
 };
-std::vector<Row> rows_of(const TimedSession& timed);
+std::vector<Row> rows_of(const measure::TimedSession& timed);
 double sum_of_medians(const std::vector<Row>& rows);
 /// Returns the samples of a step; none when the work was interrupted before the steps were timed.
-const Samples& samples_of(const TimedSession& timed, size_t step);
+const measure::Samples& samples_of(const measure::TimedSession& timed, size_t step);
 
 /// Rows added up.
 struct RowSum {

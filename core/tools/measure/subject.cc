@@ -89,8 +89,12 @@ class Maker {
       here.threads = threads;
       Report report;
       here.report = &report;
+      tune::HistoryReport choices;
+      if (here.history_report == nullptr) here.history_report = &choices;
       Result<Compiled> compiled = timed_compile([&] { return build(module, here); });
-      if (compiled.ok()) compiled->report = std::move(report);
+      if (!compiled.ok()) return compiled;
+      compiled->report = std::move(report);
+      compiled->functions = here.history_report->entries();
       return compiled;
     };
     return {};
@@ -119,8 +123,12 @@ class Maker {
                         build_with](uint32_t threads) -> Result<Compiled> {
       BuildOptions here = build_with;
       here.threads = threads;
+      tune::HistoryReport choices;
+      if (here.history_report == nullptr) here.history_report = &choices;
       BYOC_TRY(PassContext context, make_context(alone, here));
-      return timed_compile([&] { return compile_regions(alone, context); });
+      Result<Compiled> compiled = timed_compile([&] { return compile_regions(alone, context); });
+      if (compiled.ok()) compiled->functions = here.history_report->entries();
+      return compiled;
     };
     return {};
   }
@@ -206,7 +214,8 @@ class Maker {
 }  // namespace
 
 Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
-                                                   const TimedSession& timed, double tolerance) {
+                                                   const measure::TimedSession& timed,
+                                                   double tolerance) {
   std::vector<ComparedValue> out;
   if (!subject.right.empty() && subject.right.size() != timed.outputs().size())
     return cli::usage_error("--vs: the models have different outputs");

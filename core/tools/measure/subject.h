@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/tools/measure/measure.h"
+#include "byoc/tune/history.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/single_op.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/model_options.h"
@@ -31,7 +32,8 @@ struct SubjectRequest {
 struct Compiled {
   Executable executable;
   std::optional<double> compile_ns;
-  Report report;  // of compiling
+  Report report;                                           // of compiling
+  std::vector<tune::HistoryReport::Entry> functions = {};  // those with choices
 };
 
 struct Subject {
@@ -50,7 +52,8 @@ struct Subject {
 /// Compares the outputs of a session with `right`, one by one; nothing when there is no reference.
 /// A negative tolerance means that of `limits`. Errors: slug "usage", when the numbers differ.
 Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
-                                                   const TimedSession& timed, double tolerance);
+                                                   const measure::TimedSession& timed,
+                                                   double tolerance);
 
 /// Reads the model, makes its inputs and computes the right outputs. `doing` is called before work
 /// that takes time. Errors: slug "usage", those of reading, compiling and running.

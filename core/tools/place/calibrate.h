@@ -2,7 +2,7 @@
 #pragma once
 // Measures a machine for the analytic model of costs.
 #include "core/placement/machine.h"
-#include "core/tools/place/probe.h"
+#include "core/tools/probe/probe.h"
 
 namespace byoc::driver {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "byoc/base/json.h"
+#include "core/measure/session/timed_session.h"
 #include "core/process/child.h"
-#include "core/tools/measure/versus.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/replay/region_values.h"
@@ -33,32 +33,33 @@ class Contest {
     process::doing("running the reference");
     Result<std::vector<Limit>> limits = find_limits();
     if (limits.ok()) limits_ = *std::move(limits);
-    std::vector<std::unique_ptr<TimedSession>> timed(entrants_.size());
-    std::vector<TimedSession*> running;
+    std::vector<std::unique_ptr<measure::TimedSession>> timed(entrants_.size());
+    std::vector<measure::TimedSession*> running;
     for (size_t k = 0; k < entrants_.size(); ++k) {
       process::progress_to(k + 1, k, entrants_.size());
       process::doing(cat("compiling ", entrants_[k].name));
-      Result<std::unique_ptr<TimedSession>> one = prepare(entrants_[k]);
+      Result<std::unique_ptr<measure::TimedSession>> one = prepare(entrants_[k]);
       if (!one.ok()) {
         results_[k].error = one.status().message();
         continue;
       }
-      const TimedSession* first = running.empty() ? nullptr : running[0];
+      const measure::TimedSession* first = running.empty() ? nullptr : running[0];
       results_[k].error = first != nullptr ? difference(**one, *first) : "";
       if (!results_[k].error.empty()) continue;
       timed[k] = *std::move(one);
       running.push_back(timed[k].get());
     }
     process::progress_to(0, entrants_.size(), entrants_.size());
-    const TimingPlan timing{.warmup_s = plan_.min_time_s / 10,
-                            .min_time_s = plan_.min_time_s,
-                            .rounds = plan_.rounds,
-                            .counts_thread_time = build_.threads == 1,
-                            .times_steps = plan_.times_steps};
-    Status measured = measure(running, timing, [](std::string_view, uint64_t, uint64_t) {
-      process::doing("timing whole programs");
-      return true;
-    });
+    const measure::TimingPlan timing{.warmup_s = plan_.min_time_s / 10,
+                                     .min_time_s = plan_.min_time_s,
+                                     .rounds = plan_.rounds,
+                                     .counts_thread_time = build_.threads == 1,
+                                     .times_steps = plan_.times_steps};
+    Status measured =
+        measure::time_in_turns(running, timing, [](std::string_view, uint64_t, uint64_t) {
+          process::doing("timing whole programs");
+          return true;
+        });
     for (size_t k = 0; k < entrants_.size(); ++k) {
       if (timed[k] && !measured.ok()) results_[k].error = measured.message();
       if (timed[k]) take_times(*timed[k], results_[k]);
@@ -67,7 +68,7 @@ class Contest {
   }
 
  private:
-  Result<std::unique_ptr<TimedSession>> prepare(const Entrant& entrant) {
+  Result<std::unique_ptr<measure::TimedSession>> prepare(const Entrant& entrant) {
     BuildOptions options = build_;
     options.compilers = entrant.compilers;
     options.report = nullptr;
@@ -84,7 +85,7 @@ class Contest {
              Session::load(std::move(executable), build_.plugins, {.threads = build_.threads}));
     std::vector<Tensor> tensors;
     for (cli::NamedInput& input : inputs) tensors.push_back(std::move(input.tensor));
-    return TimedSession::make(std::move(session), tensors);
+    return measure::TimedSession::make(std::move(session), tensors);
   }
 
   // Returns the limits of `byoc verify` for a model that rounds. Without a reference, and for other
@@ -103,7 +104,8 @@ class Contest {
   }
 
   // Returns "" when all outputs are close to those of the other session.
-  std::string difference(const TimedSession& one, const TimedSession& right) const {
+  std::string difference(const measure::TimedSession& one,
+                         const measure::TimedSession& right) const {
     for (size_t k = 0; k < right.outputs().size(); ++k) {
       const ComparedValue value =
           compare_value(right.session().outputs()[k].name, one.outputs()[k], right.outputs()[k],
@@ -114,12 +116,12 @@ class Contest {
     return "";
   }
 
-  static void take_times(const TimedSession& timed, EntrantResult& result) {
-    result.ns = spread_of(timed.samples.ns).p5;
-    result.block_ns = block_times(timed.samples);
+  static void take_times(const measure::TimedSession& timed, EntrantResult& result) {
+    result.ns = measure::time_of(timed.samples.ns);
+    result.block_ns = measure::block_times(timed.samples);
     const Program& program = timed.session().program();
     for (size_t s = 0; s < timed.steps.size(); ++s)
-      result.step_ns[program.steps[s].symbol] += spread_of(timed.steps[s].ns).p5;
+      result.step_ns[program.steps[s].symbol] += measure::time_of(timed.steps[s].ns);
   }
 
   Json to_json() const {
@@ -147,7 +149,7 @@ bool is_within(double share, double limit, const EntrantResult& one, const Entra
   if (!(one.ns < share * than.ns)) return false;
   const size_t blocks = one.block_ns.size();
   return blocks < 2 || blocks != than.block_ns.size() ||
-         ratio_of(than.block_ns, one.block_ns).high < limit;
+         measure::ratio_of(than.block_ns, one.block_ns).high < limit;
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ struct Entrant {
 std::string_view kind_name(Entrant::Kind kind);
 
 struct EntrantResult {
-  double ns = 0;      // of a run; the 5th percentile, since other work on the machine only adds
+  double ns = 0;      // of a run, by measure::time_of
   std::string error;  // it does not compile or run, or its outputs differ from the first one's
   std::map<std::string, double>
       step_ns;                   // likewise, per step, by symbol; symbols of equal steps add up
-  std::vector<double> block_ns;  // of two turns each (core/tools/measure/versus.h)
+  std::vector<double> block_ns;  // of two turns each (core/measure/statistic.h)
 };
 
 /// Returns whether an entrant is faster than one of the same contest by half a percent at least,

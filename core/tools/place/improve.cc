@@ -6,7 +6,7 @@
 #include <set>
 
 #include "byoc/base/clock.h"
-#include "core/tools/measure/versus.h"
+#include "core/measure/statistic.h"
 #include "core/tools/place/moves.h"
 
 namespace byoc::driver {
@@ -161,7 +161,7 @@ class Improver {
       return failed(cat("the plan to improve does not run: ", results[0].error)).with_slug("place");
     std::vector<double> out;
     for (size_t k = 1; k < results.size(); ++k) {
-      const Ratio ratio = ratio_of(results[0].block_ns, results[k].block_ns);
+      const measure::Ratio ratio = measure::ratio_of(results[0].block_ns, results[k].block_ns);
       const bool is_faster = results[k].error.empty() && ratio.high < 1 && ratio.ratio < kLeastGain;
       out.push_back(is_faster ? ratio.ratio : INFINITY);
     }

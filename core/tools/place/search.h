@@ -4,10 +4,11 @@
 // show, and keeps the fastest of the plans and of the choices without a plan.
 #include <algorithm>
 
+#include "core/measure/store/store_use.h"
 #include "core/placement/free_borders.h"
 #include "core/placement/plan.h"
 #include "core/tools/place/contest.h"
-#include "core/tools/place/probe.h"
+#include "core/tools/probe/probe.h"
 
 namespace byoc::driver {
 
@@ -45,6 +46,7 @@ struct PlaceOutcome {
 
   IRModule annotated;  // with the plan, before merge_compiler_regions
   size_t candidates = 0, measured = 0, failed = 0, rounds = 0;  // distinct candidates
+  measure::StoreUse observations;                               // of the candidates
   size_t moves_tried = 0, moves_kept = 0;                       // from the fastest plan
   std::vector<Entrant> entrants;
   std::vector<EntrantResult> results;  // per entrant

@@ -47,7 +47,7 @@ class Configuration {
       : request_(std::move(request)), plan_(plan) {}
 
   /// Explains the model, and compiles it when it compiles.
-  Status prepare(const Watch& watch);
+  Status prepare(const measure::Watch& watch);
   void set_load(const process::OtherLoad& load) { bench_.load = load; }
   Benched* benched() { return bench_.all.empty() ? nullptr : &bench_.all[0]; }
   const PluginSet& plugins() const { return *build_.plugins; }
@@ -56,7 +56,7 @@ class Configuration {
 
  private:
   Status explain_model();
-  Status load(const Watch& watch);
+  Status load(const measure::Watch& watch);
 
   SubjectRequest request_;
   const ReportPlan& plan_;
@@ -67,7 +67,7 @@ class Configuration {
   BenchReport bench_;
 };
 
-Status Configuration::prepare(const Watch& watch) {
+Status Configuration::prepare(const measure::Watch& watch) {
   request_.model.tuning = std::make_shared<TuningUse>();
   BYOC_TRY(module_, load_model(request_.model));
   BYOC_TRY(build_, build_options(request_.model));
@@ -91,7 +91,7 @@ Status Configuration::explain_model() {
   return {};
 }
 
-Status Configuration::load(const Watch& watch) {
+Status Configuration::load(const measure::Watch& watch) {
   request_.model.tuning = std::make_shared<TuningUse>();  // of this compilation alone
   bool is_wanted = true;
   auto doing = [&](const std::string& what) { is_wanted = watch(what, 0, 0) && is_wanted; };
@@ -107,7 +107,7 @@ Status Configuration::load(const Watch& watch) {
   benched.load_ns = ns_since(begin_ns);
   BYOC_TRY_STATUS(session->check_externs());
   benched.threads = session->threads();
-  BYOC_TRY(benched.timed, TimedSession::make(std::move(session), subject.inputs));
+  BYOC_TRY(benched.timed, measure::TimedSession::make(std::move(session), subject.inputs));
   benched.memory = cli::memory_use(benched.timed->session());
   BYOC_TRY(benched.outputs, compare_outputs(subject, *benched.timed, plan_.tolerance));
   bench_.model = subject.model;
@@ -125,7 +125,7 @@ Result<Json> Configuration::json() const {
   for (const char* part : {"bench", "trace", "memory", "steps", "changes"}) json[part] = Json();
   bool is_timed = !bench_.all.empty() && !bench_.all[0].timed->samples.ns.empty();
   if (!is_timed) return json;  // not run, or interrupted before its first turn
-  const TimedSession& timed = *bench_.all[0].timed;
+  const measure::TimedSession& timed = *bench_.all[0].timed;
   json["bench"] = bench_json(bench_);
   add_tuning_json(request_.model, json["bench"]);
   json["trace"] = cli::trace_json(timed.session(), timed.context());
@@ -137,7 +137,7 @@ Result<Json> Configuration::json() const {
 /// Explains, compiles and times the configurations until all is done or the user stops it.
 class Work {
  public:
-  Work(const ReportPlan& plan, const Watch& watch) : plan_(plan), watch_(watch) {}
+  Work(const ReportPlan& plan, const measure::Watch& watch) : plan_(plan), watch_(watch) {}
 
   void add(SubjectRequest request) { all_.emplace_back(std::move(request), plan_); }
   /// Errors: those of the work; an interruption is one when no model was explained before it.
@@ -157,13 +157,13 @@ class Work {
   }
 
   Status time_all() {
-    std::vector<TimedSession*> timed;
+    std::vector<measure::TimedSession*> timed;
     for (Configuration& configuration : all_) {
       if (Benched* benched = configuration.benched()) timed.push_back(benched->timed.get());
     }
     if (timed.empty()) return {};
     const process::ProcessorTimes before = process::processor_times();
-    const Status measured = measure(timed, plan_.timing, watch_);
+    const Status measured = measure::time_in_turns(timed, plan_.timing, watch_);
     if (measured.ok()) add_peaks();
     const process::OtherLoad load = process::load_between(before, process::processor_times());
     for (Configuration& configuration : all_) configuration.set_load(load);
@@ -182,7 +182,7 @@ class Work {
   }
 
   const ReportPlan& plan_;
-  const Watch& watch_;
+  const measure::Watch& watch_;
   std::vector<Configuration> all_;
   bool is_interrupted_ = false;
 };
@@ -210,7 +210,7 @@ Result<Json> Work::json(const std::string& model) const {
 }  // namespace
 
 Result<Json> report_json(const SubjectRequest& request, const std::vector<std::string>& others,
-                         const ReportPlan& plan, const Watch& watch) {
+                         const ReportPlan& plan, const measure::Watch& watch) {
   Work work(plan, watch);
   work.add(request);
   for (const std::string& text : others) {

@@ -3,13 +3,13 @@
 // Compiles, explains and times the configurations of one model for a report.
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/subject.h"
 
 namespace byoc::driver {
 
 struct ReportPlan {
-  TimingPlan timing;
+  measure::TimingPlan timing;
   double tolerance = -1;
   bool no_run = false;  // nothing is compiled for runs, run or measured
   const cli::CommonOptions& common;
@@ -26,6 +26,6 @@ struct ReportPlan {
 /// plugins, of the inputs and of running; slug "interrupted" when nothing was explained yet.
 Result<nlohmann::ordered_json> report_json(const SubjectRequest& request,
                                            const std::vector<std::string>& others,
-                                           const ReportPlan& plan, const Watch& watch);
+                                           const ReportPlan& plan, const measure::Watch& watch);
 
 }  // namespace byoc::driver

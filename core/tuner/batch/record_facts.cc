@@ -4,25 +4,12 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <thread>
 
-#include "byoc/base/file.h"
-#include "byoc/tune/shipped.h"
 #include "core/codegen/tuned_points.h"
+#include "core/measure/store/this_machine.h"
 
 namespace byoc::tune {
 namespace {
-
-/// Returns the value of the first line "NAME : VALUE" of /proc/cpuinfo; "" without one.
-std::string cpuinfo(const std::string& text, std::string_view name) {
-  for (size_t at = 0; (at = text.find(name, at)) != text.npos; at += name.size()) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const size_t colon = text.find(": ", at);
-    if ((at == 0 || text[at - 1] == '\n') && colon < end)
-      return text.substr(colon + 2, end - colon - 2);
-  }
-  return "";
-}
 
 std::string worker_name() {
   char host[256] = "";
@@ -31,19 +18,6 @@ std::string worker_name() {
 }
 
 }  // namespace
-
-std::string machine_fingerprint() {
-  const auto file = read_file("/proc/cpuinfo");
-  const std::string text = file.ok() ? *file : "";
-  const std::string name = cpuinfo(text, "model name"), microcode = cpuinfo(text, "microcode");
-  std::string out = name.empty() ? "unnamed processor" : name;
-  if (!processor_kind().empty()) out += cat(", ", processor_kind());
-  if (!microcode.empty()) out += cat(", microcode ", microcode);
-  out += cat(", ", std::max(1U, std::thread::hardware_concurrency()), " processors, caches");
-  for (int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
-    out += cat(" ", std::max(0L, sysconf(level)) >> 10, "K");
-  return out;
-}
 
 Result<RecordFacts> RecordFacts::of(const std::vector<Task>& tasks, const BuildOptions& build) {
   RecordFacts out;
@@ -56,7 +30,7 @@ Result<RecordFacts> RecordFacts::of(const std::vector<Task>& tasks, const BuildO
     out.versions[task.plugin] = plugin->version();
   }
   out.worker = worker_name();
-  out.machine = machine_fingerprint();
+  out.machine = measure::machine_fingerprint();
   return out;
 }
 

@@ -19,7 +19,4 @@ struct RecordFacts {
 /// Returns a record of a point without its times.
 Record record_of(const Task& task, const Point& point, const RecordFacts& facts);
 
-/// Returns what distinguishes this machine's processor: name, kind, microcode, caches, processors.
-std::string machine_fingerprint();
-
 }  // namespace byoc::tune

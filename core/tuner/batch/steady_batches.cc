@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/measure/statistic.h"
+
 namespace byoc::tune {
 
 Result<double> SteadyBatches::begin(const KeepGoing& keep_going) {
@@ -20,7 +22,7 @@ Status SteadyBatches::measure(std::span<const Trial> trials, const KeepGoing& ke
   std::vector<double> ns(trials.size(), std::numeric_limits<double>::infinity());
   BYOC_TRY_STATUS(machine_.measure(trials, keep_going, [&](const Measured& one) {
     if (one.error.empty() && !one.samples_ns.empty())
-      ns[one.index] = *std::min_element(one.samples_ns.begin(), one.samples_ns.end());
+      ns[one.index] = measure::time_of(one.samples_ns);
     each(one, false);
   }));
   BYOC_TRY(reference_ns_, machine_.reference_ns(keep_going));

@@ -53,11 +53,11 @@ Status LoadedPoint::check() {
   return {};
 }
 
-Result<KernelClock> LoadedPoint::clock(ClockOptions options) {
+Result<measure::Sampler> LoadedPoint::sampler(measure::SamplerOptions options) {
   options.counts_thread_time = session_->threads() == 1;
-  KernelClock clock([this] { return run(); }, options);
-  BYOC_TRY_STATUS(clock.calibrate());
-  return clock;
+  measure::Sampler out([this] { return run(); }, options);
+  BYOC_TRY_STATUS(out.calibrate());
+  return out;
 }
 
 }  // namespace byoc::tune

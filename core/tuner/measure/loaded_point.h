@@ -2,8 +2,8 @@
 #pragma once
 // A point that is ready to be run on the inputs of its task.
 #include "byoc/runtime/session.h"
+#include "core/measure/sampler.h"
 #include "core/tools/replay/replay_case.h"
-#include "core/tuner/measure/clock.h"
 
 namespace byoc::tune {
 
@@ -16,8 +16,8 @@ class LoadedPoint {
   /// Runs on outputs filled with NaN, or integers that are not 0, and compares. Errors: those of
   /// running; kDataLoss "wrong: ..." for outputs that differ and for inputs that were changed.
   Status check();
-  /// Returns a clock that is calibrated; this object must outlive it.
-  Result<KernelClock> clock(ClockOptions options);
+  /// Returns a sampler that is calibrated; this object must outlive it.
+  Result<measure::Sampler> sampler(measure::SamplerOptions options);
 
  private:
   explicit LoadedPoint(const driver::ReplayCase& replay) : replay_(replay) {}

@@ -8,6 +8,7 @@
 
 #include "byoc/options.h"
 #include "byoc/plugin/abi.h"
+#include "core/measure/statistic.h"
 
 namespace byoc::tune {
 namespace {
@@ -17,8 +18,6 @@ WorkerCommand command_of(const MeasureOptions& options, const char* role) {
   out.argv.insert(out.argv.end(), options.plugin_flags.begin(), options.plugin_flags.end());
   return out;
 }
-
-double smallest(const std::vector<double>& ns) { return *std::min_element(ns.begin(), ns.end()); }
 
 }  // namespace
 
@@ -135,7 +134,7 @@ void Measurer::run(const Shared& measured, const std::string& artifact, const Ea
 void Measurer::challenge(const Shared& measured, const std::string& artifact, const Each& each) {
   Champion& champion = states_[measured->trial.task].champion;
   const bool is_timed = measured->error.empty() && !measured->samples_ns.empty();
-  const double ns = is_timed ? smallest(measured->samples_ns) : 0;
+  const double ns = is_timed ? measure::time_of(measured->samples_ns) : 0;
   if (is_timed && champion.point.empty()) {
     crown(*measured, artifact);
     return each(*measured);
@@ -172,7 +171,7 @@ void Measurer::rebuild_champion(const Shared& measured, const std::string& artif
   };
   auto ran = [decide](const Answer& answer) {
     decide(answer.samples_ns.empty() ? std::numeric_limits<double>::infinity()
-                                     : smallest(answer.samples_ns));
+                                     : measure::time_of(answer.samples_ns));
   };
   auto built = [this, task, file, ran](const Answer& answer) {
     if (!answer.error.empty()) return ran(answer);
@@ -186,7 +185,7 @@ void Measurer::rebuild_champion(const Shared& measured, const std::string& artif
 void Measurer::crown(Measured& measured, const std::string& artifact) {
   Champion& champion = states_[measured.trial.task].champion;
   discard(champion.artifact);
-  champion = {measured.trial.point, smallest(measured.samples_ns), artifact};
+  champion = {measured.trial.point, measure::time_of(measured.samples_ns), artifact};
   measured.is_champion = true;
 }
 
@@ -215,7 +214,7 @@ void Measurer::duel(const Shared& measured, const std::string& artifact, const E
       crown(*measured, artifact);
     } else {  // the samples before the duel were luck
       samples = std::move(answer.samples_ns);
-      champion.best_ns = std::min(champion.best_ns, smallest(measured->champion_ns));
+      champion.best_ns = std::min(champion.best_ns, measure::time_of(measured->champion_ns));
       discard(artifact);
     }
     each(*measured);

@@ -15,6 +15,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/version.h"
+#include "core/measure/sampler.h"
 #include "core/tools/replay/run_replay.h"
 #include "runtime/base/temporary.h"
 #include "runtime/cli/values.h"
@@ -111,11 +112,9 @@ Result<driver::ReplayCase> case_of(const Task& task, const BuildOptions& build,
 }
 
 bool is_bound_by_weights(const Task& task) {
-  constexpr double kMostFlopsPerByte = 1, kLeastShare = 0.5, kFewBytes = 64 << 10;
   double weights = 0;
   for (const auto& buffer : task.input.buffers) weights += static_cast<double>(buffer->size());
-  return weights > kFewBytes && weights >= kLeastShare * task.space.bytes &&
-         task.space.flops <= kMostFlopsPerByte * weights;
+  return measure::is_bound_by_weights(task.space.flops, task.space.bytes, weights);
 }
 
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make() {

@@ -45,9 +45,9 @@ Result<Answer> Worker::run(const Request& request) {
   beat_();
   BYOC_TRY_STATUS(point->check());
   beat_();
-  BYOC_TRY(KernelClock clock, point->clock({.is_cold = request.is_cold, .beat = beat_}));
+  BYOC_TRY(measure::Sampler sampler, point->sampler({.is_cold = request.is_cold, .beat = beat_}));
   Answer answer;
-  BYOC_TRY(answer.samples_ns, sample_until_clear(clock, request.best_ns));
+  BYOC_TRY(answer.samples_ns, sample_until_clear(sampler, request.best_ns));
   beat_();
   BYOC_TRY_STATUS(point->check());  // a kernel may be wrong from its second run on
   return answer;
@@ -58,10 +58,10 @@ Result<Answer> Worker::duel(const Request& request) {
   BYOC_TRY(auto champion, LoadedPoint::load(request.champion, case_, plugins_));
   BYOC_TRY(auto point, LoadedPoint::load(request.artifact, case_, plugins_));
   beat_();
-  const ClockOptions options{.is_cold = request.is_cold, .beat = beat_};
-  BYOC_TRY(KernelClock champion_clock, champion->clock(options));
-  BYOC_TRY(KernelClock clock, point->clock(options));
-  BYOC_TRY(Duel duel, tune::duel(champion_clock, clock));
+  const measure::SamplerOptions options{.is_cold = request.is_cold, .beat = beat_};
+  BYOC_TRY(measure::Sampler champion_sampler, champion->sampler(options));
+  BYOC_TRY(measure::Sampler sampler, point->sampler(options));
+  BYOC_TRY(measure::Duel duel, measure::duel(champion_sampler, sampler));
   return Answer{
       .samples_ns = std::move(duel.b_ns), .champion_ns = std::move(duel.a_ns), .gain = duel.gain};
 }
@@ -82,7 +82,7 @@ Answer Worker::answer(const Request& request) {
       done = duel(request);
       break;
     case Request::kReference:
-      done = Answer{.ns = reference_loop_ns()};
+      done = Answer{.ns = measure::reference_loop_ns()};
       break;
   }
   if (done.ok()) return *std::move(done);

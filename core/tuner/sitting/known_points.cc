@@ -41,6 +41,11 @@ void KnownPoints::add(size_t task, const Record& record) {
   if (!record.lost_to.empty()) duels_[task].add(record.point, record.lost_to);
 }
 
+void KnownPoints::add_seed(size_t task, Record record) {
+  add(task, record);
+  seeds_.push_back({task, std::move(record)});
+}
+
 double KnownPoints::ns(size_t task, const Point& point) const {
   auto found = points_[task].find(point);
   return found == points_[task].end() ? std::numeric_limits<double>::infinity() : found->second;

@@ -23,6 +23,10 @@ class KnownPoints {
                                   const RecordFacts& facts);
   /// Adds a record of the task. The best time of a point counts.
   void add(size_t task, const Record& record);
+  /// Adds a record that the log lacks and the search is to learn from.
+  void add_seed(size_t task, Record record);
+  /// Returns whether the point was tried.
+  bool has(size_t task, const Point& point) const { return points_[task].contains(point); }
   /// Returns the best time of a point; infinity when it failed or was not measured.
   double ns(size_t task, const Point& point) const;
   /// Returns the point that a history chooses: the one with the best time, the first by name of

@@ -7,7 +7,7 @@
 #include "byoc/base/clock.h"
 #include "core/tuner/batch/local_bench.h"
 #include "core/tuner/search/tuner.h"
-#include "core/tuner/sitting/known_points.h"
+#include "core/tuner/sitting/shared_points.h"
 #include "core/tuner/slurm/cluster_bench.h"
 #include "core/tuner/starts/starts.h"
 
@@ -41,12 +41,13 @@ StartsUse use_of(const std::string& log, Starts starts) {
 class Sitting {
  public:
   Sitting(const std::vector<Task>& tasks, const SittingOptions& options, const Watch& watch,
-          LogWriter log, KnownPoints known, Bench bench)
+          LogWriter log, KnownPoints known, SharedPoints shared, Bench bench)
       : tasks_(tasks),
         options_(options),
         watch_(watch),
         log_(std::move(log)),
         known_(std::move(known)),
+        shared_(std::move(shared)),
         bench_(std::move(bench)),
         search_(spaces_of(tasks), weights_of(tasks), search_options()) {
     report_.tasks.resize(tasks.size());
@@ -64,6 +65,9 @@ class Sitting {
     }
     update_time();
     report_.remarks = bench_.remarks();
+    report_.remarks.insert(report_.remarks.end(), shared_.remarks.begin(), shared_.remarks.end());
+    report_.observations = shared_.use;
+    report_.observations.measured = report_.measured;
     return std::move(report_);
   }
 
@@ -125,6 +129,7 @@ class Sitting {
   void append(size_t task, const Record& record) {
     if (append_status_.ok()) append_status_ = log_.append(record);
     known_.add(task, record);
+    shared_.add(task, record);
   }
 
   void add(const Outcome& outcome) {
@@ -156,6 +161,7 @@ class Sitting {
   const Watch& watch_;
   LogWriter log_;
   KnownPoints known_;
+  SharedPoints shared_;
   Bench bench_;
   SittingReport report_;
   TuningSearch search_;
@@ -179,8 +185,15 @@ Result<SittingReport> tune(const std::vector<Task>& tasks, const BuildOptions& b
   BYOC_TRY(RecordFacts facts, RecordFacts::of(tasks, build));
   BYOC_TRY(LogWriter log, LogWriter::open(options.log));
   BYOC_TRY(KnownPoints known, KnownPoints::read(options.log, tasks, facts));
+  BYOC_TRY(SharedPoints shared, SharedPoints::open(options.observations, tasks, build, facts));
+  for (SharedPoints::Shared& one : shared.missing_in(known)) {
+    BYOC_TRY_STATUS(log.append(one.record));
+    known.add_seed(one.task, std::move(one.record));
+  }
   BYOC_TRY(Bench bench, make_bench(tasks, build, options, std::move(facts)));
-  return Sitting(tasks, options, watch, std::move(log), std::move(known), std::move(bench)).run();
+  return Sitting(tasks, options, watch, std::move(log), std::move(known), std::move(shared),
+                 std::move(bench))
+      .run();
 }
 
 }  // namespace byoc::tune

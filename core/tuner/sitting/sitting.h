@@ -6,16 +6,20 @@
 #include <optional>
 
 #include "byoc/tune/task.h"
+#include "core/measure/store/store_use.h"
 #include "core/tuner/measure/measure_options.h"
 #include "core/tuner/slurm/slurm_options.h"
 
 namespace byoc::tune {
 
 struct SittingOptions {
-  std::string log;               ///< is read, then appended to
+  std::string log;  ///< is read, then appended to
+  /// The folder of the observations that all commands share; "": none. Points that it has are
+  /// copied to the log and are not measured again.
+  std::string observations;
   size_t trials_per_task = 128;  ///< on average; the search gives more to tasks that gain more
   double budget_s = std::numeric_limits<double>::infinity();
-  uint64_t seed = 1;                 ///< of the search
+  uint64_t seed = 1;  ///< of the search
   /// Logs of other tuners, whose points are starting points (core/tuner/starts).
   std::vector<std::string> starts;
   MeasureOptions measure;
@@ -53,6 +57,7 @@ struct SittingReport {
   double seconds = 0;
   size_t current = 0;  ///< the task of the last measurement
   std::vector<StartsUse> starts;
+  measure::StoreUse observations;
   std::string state;                 ///< of the machines of a cluster
   std::vector<std::string> remarks;  ///< what was out of the ordinary
   SittingEnd end = SittingEnd::kDone;

@@ -102,7 +102,7 @@ std::string report_text(const std::vector<Task>& tasks, const SittingReport& rep
   const Sums sums = sums_of(tasks, report);
   std::string text = table.text();
   for (const StartsUse& use : report.starts) text += cat(use.log, ": ", use.summary, "\n");
-  text += end_text(report);
+  text += measure::text_of(report.observations) + end_text(report);
   if (sums.best_ns > 0) {
     text += cat("tasks of one run: ", cli::format_time(sums.untuned_ns), " before, ",
                 cli::format_time(sums.best_ns), " after, ",
@@ -142,12 +142,18 @@ nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const Sitting
                       {"choices_used", Json(use.choices_used)},
                       {"choices_unfit", Json(use.choices_unfit)}});
   }
-  return {{"log", options.log},          {"end", kEnds[static_cast<size_t>(report.end)]},
-          {"seconds", report.seconds},   {"measured", report.measured},
-          {"repeated", report.repeated}, {"untuned_ns", sums.untuned_ns},
-          {"best_ns", sums.best_ns},     {"starts", starts},
+  return {{"log", options.log},
+          {"end", kEnds[static_cast<size_t>(report.end)]},
+          {"seconds", report.seconds},
+          {"measured", report.measured},
+          {"repeated", report.repeated},
+          {"untuned_ns", sums.untuned_ns},
+          {"best_ns", sums.best_ns},
+          {"starts", starts},
           {"autotvm", starts},
-          {"remarks", report.remarks},   {"tasks", list}};
+          {"observations", measure::json_of(report.observations)},
+          {"remarks", report.remarks},
+          {"tasks", list}};
 }
 
 }  // namespace byoc::tune

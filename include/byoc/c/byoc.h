@@ -187,7 +187,7 @@ BYOC_API byoc_error* byoc_option_names(char** json);
 ///                  "plan-file", "output"
 ///   byoc_tune:     "log" and "program" (the command byoc, which has the workers), both required,
 ///                  "trials", "budget", "task", "seed", "jobs", "build-limit", "run-limit",
-///                  "starts"
+///                  "starts", "observations"
 /// The caller frees the text. A difference that byoc_verify finds is no error.
 BYOC_API byoc_error* byoc_explain(const char* model, const byoc_options* options,
                                   const byoc_watch* watch, char** json);

@@ -81,6 +81,7 @@ class HistoryReport {
     Choice choice;
     double weight = 0;      ///< estimated ns of all its calls
     std::string note = {};  ///< the reason why the plugin refused a record's point; may be empty
+    std::string task = {}, point = {};  ///< Space::task, and print(Point) of what was compiled
   };
   /// Adds an entry, or replaces that of the same symbol and plugin: a command may compile twice.
   void add(Entry entry);

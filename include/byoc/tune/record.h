@@ -30,7 +30,7 @@ struct Record {
   std::string machine;
   Point lost_to;  ///< the point that won a duel against this one, see Duels; empty: none
   bool is_ok() const { return error.empty() && !samples_ns.empty(); }  ///< has a time
-  double best_ns() const;  ///< the smallest sample; infinity without one
+  double best_ns() const;  ///< mean of the fastest eighth of the samples; infinity without
   friend bool operator==(const Record&, const Record&) = default;
 };
 

@@ -4,7 +4,7 @@
 #include <future>
 
 #include "command.h"
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 #include "core/tools/measure/one_step.h"
 #include "support/paths.h"
 
@@ -29,13 +29,13 @@ constexpr const char* kProduct = R"(fn main(%x: f32[8,16], %w: f32[16,4]) {
 
 TEST(Spread, IsWhatNumpyPercentileSays) {
   // numpy.percentile([40, 10, 1000, 30, 20], [50, 5, 95]) = [30, 12, 808]
-  driver::Spread spread = driver::spread_of({40, 10, 1000, 30, 20});
+  measure::Spread spread = measure::spread_of({40, 10, 1000, 30, 20});
   EXPECT_DOUBLE_EQ(spread.median, 30);
   EXPECT_DOUBLE_EQ(spread.p5, 12);
   EXPECT_DOUBLE_EQ(spread.p95, 808);
   EXPECT_DOUBLE_EQ(spread.min, 10);
-  EXPECT_DOUBLE_EQ(driver::spread_of({7}).p95, 7);
-  EXPECT_DOUBLE_EQ(driver::spread_of({}).median, 0);
+  EXPECT_DOUBLE_EQ(measure::spread_of({7}).p95, 7);
+  EXPECT_DOUBLE_EQ(measure::spread_of({}).median, 0);
 }
 
 TEST(BenchCommand, SaysWhatWasCheckedAndWhatWasTimed) {

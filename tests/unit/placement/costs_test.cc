@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules, the analytic model and the cache of costs.
+// Rules, the analytic model and stored costs.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -160,25 +160,8 @@ TEST(Calibration, OfThisMachineIsRead) {
   EXPECT_EQ(read_calibration(folder.path(), 2)->name, "assumed");  // other threads: another file
 }
 
-const CostKey kKey{"a", "1.0", "cpu", "relu/1 i1:f32[2]#0 -> f32[2]\n", 1};
-
-TEST(CostCache, EveryPartOfTheKeyCounts) {
-  CostCache cache;
-  cache.put(kKey, {12.5, ""});
-  EXPECT_EQ(cache.find(kKey)->ns, 12.5);
-  for (int part = 0; part < 5; ++part) {
-    CostKey other = kKey;
-    if (part == 0) other.plugin = "b";
-    if (part == 1) other.version = "1.1";
-    if (part == 2) other.machine = "cpu2";
-    if (part == 3) other.text = "tanh";
-    if (part == 4) other.threads = 2;
-    EXPECT_FALSE(cache.find(other).has_value()) << part;
-  }
-}
-
 // Kernels change while the version of a plugin stays.
-TEST(CostCache, CostsAreOfOneFileOfAPlugin) {
+TEST(StoredCosts, AreOfOneFileOfAPlugin) {
   Folder folder;
   auto plugin_of = [&](const std::string& name, const std::string& more) {
     Result<std::string> bytes = read_file(cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so"));
@@ -192,13 +175,13 @@ TEST(CostCache, CostsAreOfOneFileOfAPlugin) {
   ASSERT_TRUE(old->find("json") && same->find("json") && changed->find("json"));
   const Plugin &a = *old->find("json"), &b = *changed->find("json");
   Costs costs;
-  costs.cache.put(costs.key_of(a, "relu"), {12.5, ""});
-  EXPECT_TRUE(costs.cache.find(costs.key_of(*same->find("json"), "relu")).has_value());
-  EXPECT_FALSE(costs.cache.find(costs.key_of(b, "relu")).has_value());
+  costs.store.put(costs.key_of(a, "relu"), {12.5, ""});
+  EXPECT_TRUE(costs.store.find(costs.key_of(*same->find("json"), "relu")).has_value());
+  EXPECT_FALSE(costs.store.find(costs.key_of(b, "relu")).has_value());
   EXPECT_EQ(version_and_build(a).find(a.version() + "+"), 0u) << version_and_build(a);
 }
 
-TEST(CostCache, CostsAreOfOneSetOfOptionsOfAPlugin) {
+TEST(StoredCosts, AreOfOneSetOfOptionsOfAPlugin) {
   auto crasher_with = [&](const std::string& signal) {
     PluginSearch search;
     search.files = {test::fault_path("crasher")};
@@ -207,45 +190,9 @@ TEST(CostCache, CostsAreOfOneSetOfOptionsOfAPlugin) {
   };
   const auto without = crasher_with(""), with = crasher_with("BUS"), again = crasher_with("BUS");
   Costs costs;
-  costs.cache.put(costs.key_of(*with->find("crasher"), "relu"), {0, "crashed"});
-  EXPECT_TRUE(costs.cache.find(costs.key_of(*again->find("crasher"), "relu")).has_value());
-  EXPECT_FALSE(costs.cache.find(costs.key_of(*without->find("crasher"), "relu")).has_value());
-}
-
-TEST(CostCache, IsTheSameAfterAFileAndLaterLinesReplaceEarlier) {
-  Folder folder;
-  CostCache cache;
-  cache.put(kKey, {12.5, ""});
-  cache.put(kKey, {0, "crashed"});
-  CostKey other = kKey;
-  other.plugin = "b";
-  cache.put(other, {7, ""});
-  ASSERT_TRUE(cache.write(folder.file("costs.jsonl")).ok());
-  Result<CostCache> read = CostCache::read(folder.file("costs.jsonl"));
-  ASSERT_TRUE(read.ok()) << read.status().to_string();
-  EXPECT_EQ(read->size(), 2u);
-  EXPECT_EQ(read->find(kKey)->error, "crashed");
-  EXPECT_EQ(read->find(other)->ns, 7);
-}
-
-TEST(CostCache, ABrokenLineIsNamedAndATornLastLineIsNot) {
-  Folder folder;
-  CostCache cache;
-  cache.put(kKey, {12.5, ""});
-  const std::string path = folder.file("costs.jsonl");
-  ASSERT_TRUE(cache.write(path).ok());
-  std::string text = *read_file(path);
-  ASSERT_TRUE(write_file(path, text + "{\"plugin\": \"a").ok());
-  EXPECT_EQ(CostCache::read(path)->size(), 1u);
-  ASSERT_TRUE(write_file(path, text + "{}\n").ok());
-  Result<CostCache> read = CostCache::read(path);
-  ASSERT_FALSE(read.ok());
-  EXPECT_EQ(read.status().slug(), "cost-cache");
-  EXPECT_NE(read.status().message().find("line 2"), std::string::npos);
-}
-
-TEST(CostCache, NoFileIsAnEmptyCache) {
-  EXPECT_EQ(CostCache::read("/nonexistent/costs.jsonl")->size(), 0u);
+  costs.store.put(costs.key_of(*with->find("crasher"), "relu"), {0, "crashed"});
+  EXPECT_TRUE(costs.store.find(costs.key_of(*again->find("crasher"), "relu")).has_value());
+  EXPECT_FALSE(costs.store.find(costs.key_of(*without->find("crasher"), "relu")).has_value());
 }
 
 }  // namespace

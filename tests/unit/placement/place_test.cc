@@ -160,10 +160,10 @@ TEST(PlaceCosts, MeasuredCostsGoBeforeEstimatesAndErrorsForbid) {
   const Plugin& a = *first.context.plugins->find("a");
   Costs costs;
   const Candidate& relu = first.placement.candidates.all[first.placement.chosen[2]];
-  costs.cache.put(costs.key_of(a, relu.text), {90'000, ""});
+  costs.store.put(costs.key_of(a, relu.text), {90'000, ""});
   const Placed slow = place(kChain, kTwo, "", costs);
   EXPECT_EQ(slow.plugins(), (Ids{"b", "b", "b"}));
-  costs.cache.put(costs.key_of(a, relu.text), {0, "crashed (Segmentation fault)"});
+  costs.store.put(costs.key_of(a, relu.text), {0, "crashed (Segmentation fault)"});
   const Placed failed = place(kChain, kTwo, "relu!=b,tanh!=b", costs);
   EXPECT_EQ(failed.plugins()[1], "json");
   const Candidate& bad = failed.placement.candidates.all[failed.placement.candidates.of_node[2][0]];

@@ -3,16 +3,16 @@
 // Google Benchmark.
 #include <cmath>
 
+#include "core/measure/statistic.h"
 #include "core/tools/measure/rows.h"
-#include "core/tools/measure/versus.h"
 #include "support/busy_neighbours.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {
 namespace {
 
-using driver::Ratio;
-using driver::ratio_of;
+using measure::Ratio;
+using measure::ratio_of;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -21,7 +21,7 @@ const std::string kShort = " --warmup 0 --min-time 0.05 --rounds 3";
 TEST(Ratio, HasStudentsInterval) {
   // in Python, with the 0.975 quantile of Student's t for 3 degrees of freedom, 3.182446:
   // x = [log(v) for v in (2, 2.2, 1.9, 2.1)]; exp(mean(x) +- 3.182446 * stdev(x) / 2)
-  Ratio ratio = ratio_of({1, 1, 1, 1}, {2, 2.2, 1.9, 2.1});
+  measure::Ratio ratio = measure::ratio_of({1, 1, 1, 1}, {2, 2.2, 1.9, 2.1});
   EXPECT_NEAR(ratio.ratio, 2.046946, 1e-5);
   EXPECT_NEAR(ratio.low, 1.851421, 1e-3);
   EXPECT_NEAR(ratio.high, 2.263119, 1e-3);
@@ -35,22 +35,22 @@ TEST(Ratio, HasStudentsInterval) {
 //   half = 2.570582 * sqrt(sum((v - mean(w)) ** 2 for v in w) / (6 * 5))  # 5 degrees of freedom
 //   exp(mean(x[2:8]) - half), exp(mean(x[2:8])), exp(mean(x[2:8]) + half)
 TEST(Ratio, LeavesOutDisturbedBlocks) {
-  Ratio ratio =
-      ratio_of(std::vector<double>(10, 1), {1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 4, 0.2});
+  measure::Ratio ratio = measure::ratio_of(std::vector<double>(10, 1),
+                                           {1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 4, 0.2});
   EXPECT_NEAR(ratio.ratio, 0.999967, 1e-6);
   EXPECT_NEAR(ratio.low, 0.986780, 1e-5);
   EXPECT_NEAR(ratio.high, 1.013330, 1e-5);
 }
 
 TEST(Ratio, OfEqualTimesIsOneWithoutWidth) {
-  Ratio ratio = ratio_of({3, 5, 7}, {3, 5, 7});
+  measure::Ratio ratio = measure::ratio_of({3, 5, 7}, {3, 5, 7});
   EXPECT_DOUBLE_EQ(ratio.ratio, 1);
   EXPECT_DOUBLE_EQ(ratio.low, 1);
   EXPECT_DOUBLE_EQ(ratio.high, 1);
 }
 
 TEST(Ratio, OfOnePairIsNotKnown) {
-  Ratio ratio = ratio_of({1}, {3});
+  measure::Ratio ratio = measure::ratio_of({1}, {3});
   EXPECT_DOUBLE_EQ(ratio.ratio, 3);
   EXPECT_EQ(ratio.low, 0);
   EXPECT_TRUE(std::isinf(ratio.high));
@@ -61,9 +61,9 @@ TEST(Ratio, OfOnePairIsNotKnown) {
 //   x = [log(20 / 10), log(22 / 10.5), log(20.6 / 10.2)]
 //   half = 4.303 * stdev(x) / sqrt(3); exp(mean(x) - half), exp(mean(x)), exp(mean(x) + half)
 TEST(FastestRatio, HasStudentsIntervalOverLoads) {
-  const driver::Samples a{{10, 12, 11, 13, 10.5, 12, 11, 10.2, 14}, 1, {}, {0, 3, 6}};
-  const driver::Samples b{{21, 20, 30, 22, 50, 22.4, 24, 23, 20.6}, 1, {}, {0, 3, 6}};
-  const Ratio ratio = driver::ratio_of_fastest(a, b);
+  const measure::Samples a{{10, 12, 11, 13, 10.5, 12, 11, 10.2, 14}, 1, {}, {0, 3, 6}};
+  const measure::Samples b{{21, 20, 30, 22, 50, 22.4, 24, 23, 20.6}, 1, {}, {0, 3, 6}};
+  const measure::Ratio ratio = measure::ratio_of_fastest(a, b);
   EXPECT_NEAR(ratio.ratio, 2.037872, 1e-6);
   EXPECT_NEAR(ratio.low, 1.917382, 1e-6);
   EXPECT_NEAR(ratio.high, 2.165933, 1e-6);
@@ -71,29 +71,29 @@ TEST(FastestRatio, HasStudentsIntervalOverLoads) {
 
 // Other work in seven of eight samples adds more to b than to a: medians would have a ratio of 3.
 TEST(FastestRatio, IsThatOfTheQuietRuns) {
-  driver::Samples a, b;
+  measure::Samples a, b;
   for (size_t k = 0; k < 32; ++k) {
     if (k % 16 == 0) a.loads.push_back(k), b.loads.push_back(k);
     a.ns.push_back(k % 8 == 5 ? 10 : 15);
     b.ns.push_back(k % 8 == 5 ? 20 : 45);
   }
-  EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, b).ratio, 2);
-  EXPECT_DOUBLE_EQ(driver::ratio_of_fastest(a, a).ratio, 1);
+  EXPECT_DOUBLE_EQ(measure::ratio_of_fastest(a, b).ratio, 2);
+  EXPECT_DOUBLE_EQ(measure::ratio_of_fastest(a, a).ratio, 1);
 }
 
 TEST(FastestRatio, OfOneLoadIsNotKnown) {
-  const driver::Samples a{{1, 1}, 1, {}, {0}}, b{{3, 3}, 1, {}, {0}};
-  const Ratio ratio = driver::ratio_of_fastest(a, b);
+  const measure::Samples a{{1, 1}, 1, {}, {0}}, b{{3, 3}, 1, {}, {0}};
+  const measure::Ratio ratio = measure::ratio_of_fastest(a, b);
   EXPECT_DOUBLE_EQ(ratio.ratio, 3);
   EXPECT_EQ(ratio.low, 0);
   EXPECT_TRUE(std::isinf(ratio.high));
 }
 
 TEST(BlockTimes, AddTheTwoTurnsOfABlock) {
-  driver::Samples samples;
+  measure::Samples samples;
   samples.ns = {10, 30, 20, 40, 50, 90, 1, 3};  // turns: 10 30 20 | 40 | 50 90 | 1 3
   samples.turns = {0, 3, 4, 6};
-  EXPECT_EQ(driver::block_times(samples), (std::vector<double>{30, 36}));
+  EXPECT_EQ(measure::block_times(samples), (std::vector<double>{30, 36}));
 }
 
 TEST(Work, HasRatesAndIntensity) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions under the clock: other memory for a turn, or for a load, changes no result.
-#include "core/tools/measure/reload.h"
+#include "core/measure/session/reload.h"
 #include "support/flow.h"
 
 namespace byoc::test {
@@ -17,7 +17,7 @@ TEST(TimedSession, ComputesTheSameInRenewedMemory) {
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({3}, {-1, 2, -3}));
-  auto timed = driver::TimedSession::make(*std::move(session), inputs);
+  auto timed = measure::TimedSession::make(*std::move(session), inputs);
   ASSERT_TRUE(timed.ok()) << timed.status().to_string();
   const void* before = (*timed)->outputs()[0].view().data;
   ASSERT_TRUE((*timed)->renew().ok());
@@ -38,21 +38,22 @@ TEST(TimedSession, ComputesTheSameAfterEachLoad) {
   ASSERT_TRUE(executable.ok()) << executable.status().to_string();
   auto session = Session::load(*executable, plugins, {});
   ASSERT_TRUE(session.ok()) << session.status().to_string();
-  const driver::Reload reload = driver::reload_of(*executable, **session, plugins, {});
+  const measure::Reload reload = measure::reload_of(*executable, **session, plugins, {});
   std::vector<Tensor> inputs;
   inputs.push_back(tensor_f32({3}, {-1, 2, -3}));
-  auto timed = driver::TimedSession::make(*std::move(session), inputs);
+  auto timed = measure::TimedSession::make(*std::move(session), inputs);
   ASSERT_TRUE(timed.ok()) << timed.status().to_string();
   int loads = 0;
   (*timed)->reload = [&] {
     ++loads;
     return reload();
   };
-  driver::TimedSession* all[] = {timed->get()};
-  const driver::TimingPlan plan{
+  measure::TimedSession* all[] = {timed->get()};
+  const measure::TimingPlan plan{
       .warmup_s = 0, .min_time_s = 0, .rounds = 10, .loads = 5, .times_steps = false};
-  ASSERT_TRUE(
-      driver::measure(all, plan, [](std::string_view, uint64_t, uint64_t) { return true; }).ok());
+  ASSERT_TRUE(measure::time_in_turns(all, plan, [](std::string_view, uint64_t, uint64_t) {
+                return true;
+              }).ok());
   EXPECT_EQ(loads, 4);
   EXPECT_EQ((*timed)->samples.turns.size(), 10u);
   EXPECT_EQ(floats((*timed)->outputs()[0]), (std::vector<float>{0, 4, 0}));
@@ -74,21 +75,22 @@ TEST(TimedSession, IsMeasuredUntilItIsEnough) {
   for (int enough_at : {1, 3, 100}) {
     auto session = Session::load(*executable, plugins, {});
     ASSERT_TRUE(session.ok()) << session.status().to_string();
-    const driver::Reload reload = driver::reload_of(*executable, **session, plugins, {});
-    auto timed = driver::TimedSession::make(*std::move(session), inputs);
+    const measure::Reload reload = measure::reload_of(*executable, **session, plugins, {});
+    auto timed = measure::TimedSession::make(*std::move(session), inputs);
     ASSERT_TRUE(timed.ok()) << timed.status().to_string();
     (*timed)->reload = reload;
     int asked = 0;
-    driver::TimingPlan plan{
+    measure::TimingPlan plan{
         .warmup_s = 0, .min_time_s = 0, .rounds = 4, .loads = 2, .times_steps = false};
     plan.is_enough = [&] { return ++asked == enough_at; };
     plan.most_rounds = 10;
-    driver::TimedSession* all[] = {timed->get()};
+    measure::TimedSession* all[] = {timed->get()};
     uint64_t last = 0, expected = 0;
-    ASSERT_TRUE(driver::measure(all, plan, [&](std::string_view, uint64_t done, uint64_t total) {
-                  last = done, expected = total;
-                  return true;
-                }).ok());
+    ASSERT_TRUE(
+        measure::time_in_turns(all, plan, [&](std::string_view, uint64_t done, uint64_t total) {
+          last = done, expected = total;
+          return true;
+        }).ok());
     const size_t rounds = enough_at == 100 ? 10 : 2 + 2 * static_cast<size_t>(enough_at);
     EXPECT_EQ((*timed)->samples.turns.size(), rounds);
     EXPECT_EQ((*timed)->samples.loads.size(), rounds / 2);

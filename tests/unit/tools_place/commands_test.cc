@@ -107,7 +107,7 @@ TEST_F(PlaceCommands, APluginThatHangsIsAFailedCandidate) {
     has_hung = has_hung || error.find("hung for 5 s while compiling") != error.npos;
   }
   EXPECT_TRUE(has_hung) << placed["choices"].dump();
-  EXPECT_THAT(get(byoc_.file("cache") + "/byoc/placement/costs-2.jsonl"),
+  EXPECT_THAT(get(byoc_.file("cache") + "/byoc/placement/observations-1.jsonl"),
               HasSubstr("hung for 1 s while compiling and running 1 ops by crasher"));
 }
 

@@ -42,8 +42,8 @@ class PlaceModel : public ::testing::Test {
     EXPECT_TRUE(outcome.ok()) << outcome.status().to_string();
     return outcome.ok() ? *std::move(outcome) : PlaceOutcome();
   }
-  std::optional<placement::MeasuredCost> cost(const std::string& op,
-                                              const test::PluginOptions& plugins) {
+  std::optional<measure::Observation> cost(const std::string& op,
+                                           const test::PluginOptions& plugins) {
     const IRModule module = test::parse(kModel);
     const Function& function = module.function("main");
     const placement::Costs costs = placement::Costs::read(folder_.string(), 1);
@@ -51,7 +51,7 @@ class PlaceModel : public ::testing::Test {
     for (uint32_t node = 0; node < function.nodes.size(); ++node) {
       auto* call = std::get_if<Call>(&function.nodes[node].kind);
       if (call == nullptr || call->op->name != op) continue;
-      return costs.cache.find(
+      return costs.store.find(
           costs.key_of(*set->find("a"), placement::canonical_text(function, std::span(&node, 1))));
     }
     return std::nullopt;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "byoc/base/file.h"
+#include "core/measure/store/this_machine.h"
 #include "unit/tuner_measure/knobby.h"
 
 namespace byoc::tune {
@@ -171,7 +172,7 @@ TEST_F(ClusterBench, MeasuresOnTwoWorkers) {
     std::set<std::string> workers;
     for (const Record& record : records_) {
       workers.insert(record.worker);
-      EXPECT_EQ(record.machine, machine_fingerprint());
+      EXPECT_EQ(record.machine, measure::machine_fingerprint());
       EXPECT_GT(record.ref_ns, 0);
     }
     EXPECT_EQ(workers.size(), 2U);

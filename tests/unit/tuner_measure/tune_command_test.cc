@@ -21,6 +21,13 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace std::chrono_literals;
 
+/// A command with a cache of its own: measurements of other tests are not known.
+class OwnCache : public Byoc {
+ public:
+  OwnCache() { setenv("XDG_CACHE_HOME", file("cache").c_str(), 1); }
+  ~OwnCache() { unsetenv("XDG_CACHE_HOME"); }
+};
+
 constexpr const char* kRelu = "fn main(%x: f32[4096]) {\n  %0 = relu(%x)\n  return %0\n}\n";
 
 /// The flags for the plugin knobby; `how` and `work` are the values of its knobs.
@@ -79,7 +86,7 @@ bool becomes_true(const std::function<bool()>& condition, std::chrono::seconds l
 }
 
 TEST(TuneCommand, TunesAModelAndPrintsATable) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   Ran ran = byoc("tune " + model + " --log " + log + flags("right,segv", "100000,10000"));
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -96,7 +103,7 @@ TEST(TuneCommand, TunesAModelAndPrintsATable) {
 }
 
 TEST(TuneCommand, PrintsJson) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   const Json json = byoc.json("tune " + model + " --log " + log + flags("right", "100000,10000"));
   EXPECT_EQ(json["schema"], "byoc.tune/1");
@@ -110,7 +117,7 @@ TEST(TuneCommand, PrintsJson) {
 }
 
 TEST(TuneCommand, MeasuresRunsOfSeveralThreads) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   Ran ran = byoc("tune " + model + " --threads 2 --log " + log + flags("right", "100000,10000"));
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -121,7 +128,7 @@ TEST(TuneCommand, MeasuresRunsOfSeveralThreads) {
 }
 
 TEST(TuneCommand, ListsAndCompactsALog) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   ASSERT_EQ(byoc("tune " + model + " --log " + log + flags("right", "9000,3000")).code, 0);
   EXPECT_THAT(byoc("tune --list " + log).out, HasSubstr("\"work\":\"3000\""));
@@ -150,7 +157,7 @@ std::string autotvm_line(const std::string& shape, const std::string& cells) {
 TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
   if (!std::filesystem::exists(BYOC_PLUGIN_DIR "/libbyoc_llvm.so"))
     GTEST_SKIP() << "the llvm plugin is not built";
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kConv), log = byoc.file("t.jsonl");
   // Tiles of seven by two blocks of eight columns do not fit the sixteen registers of AVX2.
   const std::string cells = __builtin_cpu_supports("avx512f") ? "7" : "4";
@@ -167,7 +174,8 @@ TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
   EXPECT_EQ(use["lines"], 3);
   EXPECT_EQ(use["used"], 1);
   EXPECT_EQ(use["starts"], 1);
-  EXPECT_EQ(use["skipped"], (Json{{"no record of a known format", 1}, {"no task of this shape", 1}}));
+  EXPECT_EQ(use["skipped"],
+            (Json{{"no record of a known format", 1}, {"no task of this shape", 1}}));
   EXPECT_TRUE(use["choices_used"].contains("tile_ow"));
   EXPECT_TRUE(use["choices_unfit"].contains("tile_ic"));
   size_t of_log = 0;
@@ -183,7 +191,7 @@ TEST(TuneCommand, BeginsWithThePointsOfAutotvm) {
 }
 
 TEST(TuneCommand, RemovesTheFolderOfATunerThatWasKilled) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   auto folders = [&](const std::string& of) {
     size_t out = 0;
@@ -209,7 +217,7 @@ TEST(TuneCommand, RemovesTheFolderOfATunerThatWasKilled) {
 }
 
 TEST(TuneCommand, RefusesWrongUsage) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu);
   auto error = [&](const std::string& arguments, int code) {
     Ran ran = byoc("tune " + arguments);
@@ -233,7 +241,7 @@ TEST(TuneCommand, RefusesWrongUsage) {
 }
 
 TEST(TuneCommand, RefusesALogThatIsNone) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu);
   const std::string log = byoc.write("t.jsonl", "hello\n{}\n");
   Ran ran = byoc("tune " + model + " --log " + log + flags("right", "1"));
@@ -243,7 +251,7 @@ TEST(TuneCommand, RefusesALogThatIsNone) {
 }
 
 TEST(TuneCommand, HidesItsWorkers) {
-  Byoc byoc;
+  OwnCache byoc;
   EXPECT_THAT(byoc("--help").out, HasSubstr("tune "));
   EXPECT_THAT(byoc("--help").out, Not(HasSubstr("tune-worker")));
   EXPECT_EQ(byoc("tune-worker --role none").code, 2);
@@ -253,7 +261,7 @@ TEST(TuneCommand, HidesItsWorkers) {
 }
 
 TEST(TuneCommand, KeepsItsMeasurementsOnCtrlC) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   put(log, "");
   Started started(byoc, "tune " + model + " --log " + log + flags("right,hang", "10,20,30,40,50"));
@@ -265,7 +273,7 @@ TEST(TuneCommand, KeepsItsMeasurementsOnCtrlC) {
 }
 
 TEST(TuneCommand, ItsWorkersEndWithIt) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   Started started(byoc, "tune " + model + " --log " + log + flags("hang", "10,20"));
   std::vector<pid_t> workers;
@@ -281,7 +289,7 @@ TEST(TuneCommand, ItsWorkersEndWithIt) {
 }
 
 TEST(TuneCommand, LosesNoMeasurementWhenItIsKilled) {
-  Byoc byoc;
+  OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
   std::string work;
   for (int k = 1; k <= 400; ++k) work += (k == 1 ? "" : ",") + std::to_string(k * 10);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tools/measure/versus.h"
+#include "core/measure/statistic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-namespace byoc::driver {
+namespace byoc::measure {
 namespace {
 
 constexpr double kTrimmed = 0.2;  // of the values, at each end
@@ -22,23 +22,40 @@ double student(size_t n) {
   return kRows[std::min(n, std::size(kRows)) - 1];
 }
 
-/// Returns the mean of the fastest eighth of the samples of load k.
-double fastest_ns(const Samples& samples, size_t k) {
-  auto at = [&](size_t n) { return samples.ns.begin() + static_cast<std::ptrdiff_t>(n); };
+double percentile(const std::vector<double>& sorted, double part) {
+  double at = part * static_cast<double>(sorted.size() - 1);
+  auto low = static_cast<size_t>(at);
+  size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+/// Returns the time of a run in load k.
+double time_of_load(const Samples& samples, size_t k) {
   const size_t end = k + 1 < samples.loads.size() ? samples.loads[k + 1] : samples.ns.size();
-  std::vector<double> sorted(at(samples.loads[k]), at(end));
+  return time_of(std::span(samples.ns).subspan(samples.loads[k], end - samples.loads[k]));
+}
+
+}  // namespace
+
+double time_of(std::span<const double> samples_ns) {
+  if (samples_ns.empty()) return std::numeric_limits<double>::infinity();
+  std::vector<double> sorted(samples_ns.begin(), samples_ns.end());
   std::sort(sorted.begin(), sorted.end());
   const size_t n = (sorted.size() + kFastest - 1) / kFastest;
   return std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n), 0.0) /
          static_cast<double>(n);
 }
 
-}  // namespace
+Spread spread_of(std::vector<double> ns) {
+  if (ns.empty()) return {};
+  std::sort(ns.begin(), ns.end());
+  return {percentile(ns, 0.5), percentile(ns, 0.05), percentile(ns, 0.95), ns.front()};
+}
 
 Ratio ratio_of_fastest(const Samples& a, const Samples& b) {
   const size_t n = std::min(a.loads.size(), b.loads.size());
   std::vector<double> logs(n);
-  for (size_t k = 0; k < n; ++k) logs[k] = std::log(fastest_ns(b, k) / fastest_ns(a, k));
+  for (size_t k = 0; k < n; ++k) logs[k] = std::log(time_of_load(b, k) / time_of_load(a, k));
   const auto count = static_cast<double>(n);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
   if (n < 2) return {std::exp(mean), 0, std::numeric_limits<double>::infinity()};
@@ -85,4 +102,4 @@ std::vector<double> block_times(const Samples& samples) {
   return out;
 }
 
-}  // namespace byoc::driver
+}  // namespace byoc::measure

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tools/measure/reload.h"
+#include "core/measure/session/reload.h"
 
 #include <cstring>
 #include <set>
 
 #include "byoc/base/memory.h"
 
-namespace byoc::driver {
+namespace byoc::measure {
 namespace {
 
 Result<std::shared_ptr<const Buffer>> copy_of(const Buffer& buffer) {
@@ -40,4 +40,4 @@ Reload reload_of(Executable executable, const Session& loaded,
   };
 }
 
-}  // namespace byoc::driver
+}  // namespace byoc::measure

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Sessions that are loaded again in other memory.
-#include "core/tools/measure/measure.h"
+#include "core/measure/session/timed_session.h"
 
-namespace byoc::driver {
+namespace byoc::measure {
 
 /// Returns a function that loads `executable` as `loaded` was, each time with copies of the
 /// constants that a run may read: the pages that weights happen to be in can change the time of a
@@ -12,4 +12,4 @@ namespace byoc::driver {
 Reload reload_of(Executable executable, const Session& loaded,
                  std::shared_ptr<const PluginSet> plugins, const SessionOptions& options);
 
-}  // namespace byoc::driver
+}  // namespace byoc::measure

@@ -20,13 +20,14 @@ Probe make_probe(IRModule& module, Symbol function, const placement::Candidates&
                  const placement::Candidate& candidate);
 
 struct ProbeResult {
-  double ns = 0;          // of a run; the 5th percentile, since other work on the machine only adds
+  double ns = 0;          // of a run, by measure::time_of
   double reorder_ns = 0;  // of changes of layout, which are not in `ns`: borders pay for them
   std::string error;      // "": measured
+  std::vector<double> samples_ns;  // of a probe that is one step
 };
 
 struct ProbePlan {
-  double min_time_s = 0.02;  // of one candidate
+  double min_time_s = 0.02;  // of one step; 3 samples take longer when runs are long
   bool check = true;         // compare results with the reference plugin's, where that is quick
   uint32_t timeout_s = 60;   // of a child that measures kBatch probes, without progress
 };
