@@ -8,13 +8,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 
 #include "bench/support/kernel_shapes.h"
 #include "byoc/base/check.h"
 #include "byoc/base/clock.h"
+#include "byoc/base/json.h"
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/graph_json.h"

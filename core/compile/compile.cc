@@ -68,15 +68,10 @@ class ShortList {
   size_t size_ = 0;
 };
 
-}  // namespace
-
-Result<PassContext> make_context(const IRModule& module, const BuildOptions& options) {
-  if (options.level < kMinLevel || options.level > kMaxLevel)
-    return invalid(cat("there is no optimisation level ", options.level, ", only ", kMinLevel,
-                       " to ", kMaxLevel))
-        .with_slug("unknown-level");
-  PassContext context;
-  context.plugins = options.plugins ? options.plugins : PluginSet::load({});
+/// Chooses the compilers and default codegens of the context; returns whether they are chosen by
+/// cost.
+Result<bool> choose_plugins(const IRModule& module, const BuildOptions& options,
+                            PassContext& context) {
   BuildOptions resolved = options;
   resolved.plugins = context.plugins;
   const bool by_cost = take_auto(resolved.compilers);
@@ -96,6 +91,19 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
         context.compilers.push_back(plugin->id());
     }
   }
+  return by_cost;
+}
+
+}  // namespace
+
+Result<PassContext> make_context(const IRModule& module, const BuildOptions& options) {
+  if (options.level < kMinLevel || options.level > kMaxLevel)
+    return invalid(cat("there is no optimisation level ", options.level, ", only ", kMinLevel,
+                       " to ", kMaxLevel))
+        .with_slug("unknown-level");
+  PassContext context;
+  context.plugins = options.plugins ? options.plugins : PluginSet::load({});
+  BYOC_TRY(const bool by_cost, choose_plugins(module, options, context));
   context.level = options.level;
   context.strict = options.strict;
   context.threads = options.threads;

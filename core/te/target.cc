@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
+
+#include "byoc/base/json.h"
 
 namespace byoc::te {
 namespace {

@@ -52,8 +52,7 @@ Result<std::vector<OwnPoint>> points_in(IRModule module, const BuildOptions& opt
 }  // namespace
 
 std::vector<Pass> passes_before_codegen(const PassContext& context) {
-  std::vector<Pass> passes = partition_pipeline(context);
-  for (Pass& pass : codegen_pipeline(context)) passes.push_back(std::move(pass));
+  std::vector<Pass> passes = Pipeline::whole(context);
   auto end = std::ranges::find(passes, "run_codegen", &Pass::name);
   passes.erase(end, passes.end());
   return passes;

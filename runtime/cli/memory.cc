@@ -2,9 +2,9 @@
 #include "runtime/cli/memory.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "byoc/base/file.h"
+#include "byoc/base/json.h"
 #include "runtime/cli/output.h"
 #include "runtime/host/host.h"
 

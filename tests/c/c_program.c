@@ -17,21 +17,22 @@
 #include "byoc/c/byoc.h"
 
 /* Every function of the header, loaded by name. */
-#define RUNTIME_FUNCTIONS(X)                                                                       \
-  X(byoc_version)                                                                                  \
-  X(byoc_c_api_minor) X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug)                      \
-      X(byoc_error_message) X(byoc_error_where) X(byoc_error_help) X(byoc_error_text)              \
-          X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)             \
-              X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel)                  \
-                  X(byoc_canceller_free) X(byoc_register_plugin) X(byoc_shutdown)                  \
-                      X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)        \
-                          X(byoc_program_size_count) X(byoc_program_size_label)                    \
-                              X(byoc_program_free) X(byoc_session_new) X(byoc_session_input_count) \
-                                  X(byoc_session_output_count) X(byoc_session_input)               \
-                                      X(byoc_session_output) X(byoc_session_warning_count)         \
-                                          X(byoc_session_warning) X(byoc_session_set_extern)       \
-                                              X(byoc_session_free) X(byoc_context_new) X(byoc_run) \
-                                                  X(byoc_context_output_shape)                     \
+#define RUNTIME_FUNCTIONS(X)                                                                      \
+  X(byoc_version)                                                                                 \
+  X(byoc_c_api_minor)                                                                             \
+  X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug) X(byoc_error_message)                   \
+      X(byoc_error_where) X(byoc_error_help) X(byoc_error_text) X(byoc_error_free)                \
+          X(byoc_text_free) X(byoc_options_new) X(byoc_options_set) X(byoc_options_free)          \
+              X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)               \
+                  X(byoc_register_plugin) X(byoc_shutdown) X(byoc_program_load)                   \
+                      X(byoc_program_load_memory) X(byoc_program_save) X(byoc_program_size_count) \
+                          X(byoc_program_size_label) X(byoc_program_free) X(byoc_session_new)     \
+                              X(byoc_session_input_count) X(byoc_session_output_count)            \
+                                  X(byoc_session_input) X(byoc_session_output)                    \
+                                      X(byoc_session_warning_count) X(byoc_session_warning)       \
+                                          X(byoc_session_set_extern) X(byoc_session_free)         \
+                                              X(byoc_context_new) X(byoc_run)                     \
+                                                  X(byoc_context_output_shape)                    \
                                                       X(byoc_context_free)
 #define COMPILE_FUNCTIONS(X) \
   X(byoc_compile_model)      \
@@ -214,15 +215,18 @@ static byoc_error* failing_extern(void* user, const DLTensor* in, size_t n_in, D
   return p_byoc_error_new(BYOC_ABORTED, "given up by a test");
 }
 
-static void reach_errors(const char* model, const char* plugins) {
-  byoc_options* options = options_with(plugins, "json");
+static const enum byoc_code bad = BYOC_INVALID_ARGUMENT;
+
+/* Arguments that are NULL. */
+static void reach_null_arguments(const char* model) {
+  byoc_options* options = NULL;
   byoc_program* program = NULL;
   byoc_session* session = NULL;
   byoc_context* context = NULL;
   byoc_tensor_info info;
   char* json = NULL;
   const char* null = "null-argument";
-  const enum byoc_code bad = BYOC_INVALID_ARGUMENT;
+  check(p_byoc_options_new(&options));
   EXPECT(bad, null, p_byoc_options_new(NULL));
   EXPECT(bad, null, p_byoc_options_set(NULL, "a", "b"));
   EXPECT(bad, null, p_byoc_options_set(options, NULL, "b"));
@@ -247,6 +251,14 @@ static void reach_errors(const char* model, const char* plugins) {
   EXPECT(bad, null, p_byoc_verify(NULL, NULL, NULL, &json));
   EXPECT(bad, null, p_byoc_place(NULL, NULL, NULL, &json));
   EXPECT(bad, null, p_byoc_tune(NULL, NULL, NULL, &json));
+  p_byoc_options_free(options);
+}
+
+/* Models and options that are wrong. */
+static void reach_wrong_options(const char* model, const char* plugins) {
+  byoc_options* options = options_with(plugins, "json");
+  byoc_program* program = NULL;
+  char* json = NULL;
   EXPECT(bad, "model-file", p_byoc_compile_model("/no/such.onnx", options, NULL, &program));
   EXPECT(bad, "symbolic-shape", p_byoc_compile_model(model, options, NULL, &program));
   EXPECT(bad, "usage", p_byoc_tune(model, options, NULL, &json));
@@ -262,19 +274,12 @@ static void reach_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_verify(model, options, NULL, &json));
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_place(model, options, NULL, &json));
   p_byoc_options_free(options);
+}
 
-  options = options_with(plugins, "json");
-  check(p_byoc_options_set(options, "shape", "N=1"));
-  byoc_canceller* canceller = NULL;
-  check(p_byoc_canceller_new(&canceller));
-  p_byoc_canceller_cancel(canceller);
-  byoc_watch cancelled = {sizeof cancelled, canceller, NULL, NULL};
-  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_compile_model(model, options, &cancelled, &program));
-  check(p_byoc_compile_model(model, options, NULL, &program));
-  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_new(program, 1, NULL, NULL, &session));
-  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
-  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
-  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
+static void reach_run_errors(const byoc_program* program) {
+  byoc_session* session = NULL;
+  byoc_context* context = NULL;
+  byoc_tensor_info info;
   check(p_byoc_session_new(program, 0, NULL, NULL, &session));
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_input(session, 1, &info));
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_output(session, 9, &info));
@@ -292,9 +297,34 @@ static void reach_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_context_output_shape(context, 5, &shape, &ndim));
   p_byoc_context_free(context);
   p_byoc_session_free(session);
+}
+
+/* Cancelled work, and sessions of a program. */
+static void reach_program_errors(const char* model, const char* plugins) {
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_options* options = options_with(plugins, "json");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  byoc_canceller* canceller = NULL;
+  check(p_byoc_canceller_new(&canceller));
+  p_byoc_canceller_cancel(canceller);
+  byoc_watch cancelled = {sizeof cancelled, canceller, NULL, NULL};
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_compile_model(model, options, &cancelled, &program));
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_new(program, 1, NULL, NULL, &session));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
+  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
+  reach_run_errors(program);
   p_byoc_program_free(program);
   p_byoc_canceller_free(canceller);
   p_byoc_options_free(options);
+}
+
+static void reach_errors(const char* model, const char* plugins) {
+  reach_null_arguments(model);
+  reach_wrong_options(model, plugins);
+  reach_program_errors(model, plugins);
   /* Freeing nothing has no effect, and an absent error reads as success. */
   p_byoc_error_free(NULL), p_byoc_text_free(NULL), p_byoc_options_free(NULL);
   p_byoc_canceller_free(NULL), p_byoc_program_free(NULL), p_byoc_session_free(NULL);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The tensors that go from a region of one plugin into one of another, with their layouts.
-#include <nlohmann/json.hpp>
-
+#include "byoc/base/json.h"
 #include "byoc/pass/pass.h"
 
 namespace byoc::driver {

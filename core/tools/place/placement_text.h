@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Placements as text and JSON: the candidates of each op, their costs, and what others would cost.
-#include <nlohmann/json.hpp>
-
+#include "byoc/base/json.h"
 #include "core/placement/plan.h"
 
 namespace byoc::driver {

@@ -77,6 +77,36 @@ IRModule side_by_side(std::span<const Probe> probes, std::vector<size_t>& first_
   return out;
 }
 
+namespace {
+
+/// Puts the op of `candidate` in the place of the call that the body ends with.
+void put_op(const IRModule& module, const Function& function, const Match& match, uint32_t root,
+            Probe& out) {
+  const Function call = std::move(out.body);
+  out.body = Function();
+  std::map<ValueId, ValueId> map;
+  const std::span<const ValueId> args = call.args(call.nodes.back());
+  for (uint32_t k = 0; k + 1 < call.nodes.size(); ++k) out.body.add_copy(call.nodes[k], {});
+  for (size_t k = 0; k < args.size(); ++k) map[match.inputs[k]] = args[k];
+  std::vector<ValueId> mapped;
+  for (ValueId arg : function.args(function.nodes[root])) mapped.push_back(map.at(arg));
+  out.body.add_copy(function.nodes[root], mapped);
+  if (auto* invoke = std::get_if<Invoke>(&function.nodes[root].kind))
+    out.module.functions[invoke->function] = module.function(invoke->function);
+}
+
+/// Gives the body its results. Unread ones, such as the indices of a pool, are not measured.
+void add_results(const Function& function, uint32_t root, Function& body) {
+  const auto last = static_cast<uint32_t>(body.nodes.size() - 1);
+  const size_t results = body.nodes[last].types.size();
+  const UseCounts uses(function);
+  for (uint32_t k = 0; k < results; ++k) {
+    if (results == 1 || uses({root, k}) > 0) body.results.push_back({last, k});
+  }
+}
+
+}  // namespace
+
 Probe make_probe(IRModule& module, Symbol name, const placement::Candidates& candidates,
                  const placement::Candidate& candidate) {
   const Function& function = module.function(name);
@@ -104,29 +134,10 @@ Probe make_probe(IRModule& module, Symbol name, const placement::Candidates& can
   out.body = composite_call(function, match, callee);
   if (candidate.match != placement::kNone) {
     out.module.functions[callee] = composite_body(function, match, composite, out.plugin);
-  } else {  // the op itself in the place of the call
-    const Function call = std::move(out.body);
-    out.body = Function();
-    std::map<ValueId, ValueId> map;
-    const std::span<const ValueId> args = call.args(call.nodes.back());
-    for (uint32_t k = 0; k + 1 < call.nodes.size(); ++k) out.body.add_copy(call.nodes[k], {});
-    for (size_t k = 0; k < args.size(); ++k) map[match.inputs[k]] = args[k];
-    std::vector<ValueId> mapped;
-    for (ValueId arg : function.args(function.nodes[candidate.root])) mapped.push_back(map.at(arg));
-    out.body.add_copy(function.nodes[candidate.root], mapped);
-    if (auto* invoke = std::get_if<Invoke>(&function.nodes[candidate.root].kind))
-      out.module.functions[invoke->function] = module.function(invoke->function);
+  } else {
+    put_op(module, function, match, candidate.root, out);
   }
-  const auto last = static_cast<uint32_t>(out.body.nodes.size() - 1);
-  const size_t results = out.body.nodes[last].types.size();
-  std::vector<uint8_t> is_read(results, results == 1);
-  if (results > 1) {  // unread results, such as the indices of a pool, are not measured
-    const UseCounts uses(function);
-    for (uint32_t k = 0; k < results; ++k) is_read[k] = uses({candidate.root, k}) > 0;
-  }
-  for (uint32_t k = 0; k < results; ++k) {
-    if (is_read[k]) out.body.results.push_back({last, k});
-  }
+  add_results(function, candidate.root, out.body);
   for (const Node& node : out.body.nodes) {
     if (auto* constant = std::get_if<Constant>(&node.kind)) {
       if (auto at = module.constants.find(constant->data->key()); at != module.constants.end())

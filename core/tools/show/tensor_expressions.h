@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The tensor expressions of a module's functions, as `byoc print --te` shows them.
-#include <nlohmann/json.hpp>
-
+#include "byoc/base/json.h"
 #include "byoc/translate/translate.h"
 
 namespace byoc::driver {

@@ -23,9 +23,8 @@
 extern "C" {
 #endif
 
-/// Marks a function that both libraries have.
+/// Mark functions that both libraries have, and those that only libbyoc.so has.
 #define BYOC_RUNTIME_API __attribute__((visibility("default")))
-/// Marks a function that only libbyoc.so has.
 #define BYOC_API __attribute__((visibility("default")))
 
 /// The version of this header: grows with each addition.
@@ -76,7 +75,7 @@ BYOC_RUNTIME_API byoc_error* byoc_canceller_new(byoc_canceller** out);
 /// Cancels, for good, all work that was given this canceller: it ends with BYOC_CANCELLED and the
 /// slug "interrupted". May be called in a signal handler.
 BYOC_RUNTIME_API void byoc_canceller_cancel(byoc_canceller* canceller);
-/// Frees it. No work that was given it, and no session, may be left.
+/// No work that was given it, and no session, may be left.
 BYOC_RUNTIME_API void byoc_canceller_free(byoc_canceller* canceller);
 
 /// Called during long work: what is done and how much of it; `total` 0 means that it is not known.
@@ -98,8 +97,6 @@ typedef struct byoc_watch {
 BYOC_RUNTIME_API byoc_error* byoc_register_plugin(const byoc_plugin* table);
 /// Ends the use of plugins in this process. Call it last, when no handle is left.
 BYOC_RUNTIME_API void byoc_shutdown(void);
-
-/* ---- compiled models ---- */
 
 /// A compiled model, of one size or several. Immutable; any thread may use it.
 typedef struct byoc_program byoc_program;
@@ -142,7 +139,7 @@ BYOC_RUNTIME_API byoc_error* byoc_session_input(const byoc_session* session, siz
                                                 byoc_tensor_info* out);
 BYOC_RUNTIME_API byoc_error* byoc_session_output(const byoc_session* session, size_t k,
                                                  byoc_tensor_info* out);
-/// Returns the number of warnings of loading, and warning k ("" for k that is too large).
+/// Return the number of warnings of loading, and warning k ("" for k that is too large).
 BYOC_RUNTIME_API size_t byoc_session_warning_count(const byoc_session* session);
 BYOC_RUNTIME_API const char* byoc_session_warning(const byoc_session* session, size_t k);
 
@@ -153,8 +150,6 @@ typedef byoc_error* (*byoc_extern_fn)(void* user, const DLTensor* inputs, size_t
 BYOC_RUNTIME_API byoc_error* byoc_session_set_extern(byoc_session* session, const char* symbol,
                                                      byoc_extern_fn function, void* user);
 BYOC_RUNTIME_API void byoc_session_free(byoc_session* session);
-
-/* ---- runs ---- */
 
 /// The memory of one caller of a session, which outlives it. Has one run at a time.
 typedef struct byoc_context byoc_context;
@@ -179,8 +174,7 @@ BYOC_API byoc_error* byoc_compile_model(const char* model, const byoc_options* o
                                         const byoc_watch* watch, byoc_program** out);
 /// Returns the names of all options of compiling as JSON: [{"name":"threads","value":"N",...}].
 BYOC_API byoc_error* byoc_option_names(char** json);
-/// Return what the commands of these names print with --json. Options are those of
-/// byoc_compile_model, "input" (repeatable), and
+/// Return what the commands print with --json. Options are those of byoc_compile_model, "input", and
 ///   byoc_explain:  "op"
 ///   byoc_verify:   "against", "seed", "tolerance", "output" (the folder of a wrong piece)
 ///   byoc_place:    "rounds", "improve", "min-time", "timeout", "estimates", "no-check",
@@ -188,7 +182,7 @@ BYOC_API byoc_error* byoc_option_names(char** json);
 ///   byoc_tune:     "log" and "program" (the command byoc, which has the workers), both required,
 ///                  "trials", "budget", "task", "seed", "jobs", "build-limit", "run-limit",
 ///                  "starts", "observations"
-/// The caller frees the text. A difference that byoc_verify finds is no error.
+/// A difference that byoc_verify finds is no error.
 BYOC_API byoc_error* byoc_explain(const char* model, const byoc_options* options,
                                   const byoc_watch* watch, char** json);
 BYOC_API byoc_error* byoc_verify(const char* model, const byoc_options* options,

@@ -10,8 +10,8 @@
 //   spoil=tanh                ops whose f32, u8 and i8 results come out 1 too large; integers that
 //                             are the greatest come out too small
 //   spoil_by=3                that much too large instead
-//   spoil_node=Conv_7         ops with this name alone; functions that are equal share the kernel and
-//                             the names of the first one
+//   spoil_node=Conv_7         ops with this name alone; functions that are equal share the kernel
+//                             and the names of the first one
 //   spoil_type=f32[1,8,4,4]   ops with a first result of this type alone, in all equal functions
 //   nudge=conv2d              ops whose f32 results come out larger by a share of 5e-5, an error
 //                             that right sums in another order may have

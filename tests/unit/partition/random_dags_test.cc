@@ -57,10 +57,10 @@ IRModule random_module(std::mt19937& random) {
   return module;
 }
 
-// Returns whether the quotient is acyclic. Each begin, end and op of `main` is contracted into its
-// region; an op outside of all regions is a node of its own.
-bool quotient_is_acyclic(const Function& f) {
-  std::map<uint32_t, std::string> item;  // node -> its place in the quotient
+// Maps each begin, end and op of `main` to its place in the quotient: its region. An op outside of
+// all regions is a place of its own.
+std::map<uint32_t, std::string> places_in_quotient(const Function& f) {
+  std::map<uint32_t, std::string> item;
   auto name_of = [](const Node& node) { return std::get<Call>(node.kind).op->name; };
   for (uint32_t node = 0; node < f.nodes.size(); ++node) {
     const Node& n = f.nodes[node];
@@ -77,16 +77,12 @@ bool quotient_is_acyclic(const Function& f) {
       }
     }
   }
-  std::map<std::string, std::set<std::string>> out;
-  std::map<std::string, int> waiting;
-  for (auto& [node, name] : item) waiting[name];
-  for (auto& [node, name] : item) {
-    for (ValueId arg : f.args(f.nodes[node])) {
-      if (item.contains(arg.node) && item[arg.node] != name &&
-          out[item[arg.node]].insert(name).second)
-        ++waiting[name];
-    }
-  }
+  return item;
+}
+
+// Returns whether a topological order reaches all nodes; `waiting` counts the predecessors of each.
+bool is_acyclic(std::map<std::string, std::set<std::string>> out,
+                std::map<std::string, int> waiting) {
   std::vector<std::string> ready;
   for (auto& [name, count] : waiting) {
     if (count == 0) ready.push_back(name);
@@ -101,6 +97,21 @@ bool quotient_is_acyclic(const Function& f) {
     }
   }
   return done == waiting.size();
+}
+
+bool quotient_is_acyclic(const Function& f) {
+  std::map<uint32_t, std::string> item = places_in_quotient(f);
+  std::map<std::string, std::set<std::string>> out;
+  std::map<std::string, int> waiting;
+  for (auto& [node, name] : item) waiting[name];
+  for (auto& [node, name] : item) {
+    for (ValueId arg : f.args(f.nodes[node])) {
+      if (item.contains(arg.node) && item[arg.node] != name &&
+          out[item[arg.node]].insert(name).second)
+        ++waiting[name];
+    }
+  }
+  return is_acyclic(std::move(out), std::move(waiting));
 }
 
 std::multiset<std::string> locs_of(const IRModule& module) {

@@ -146,10 +146,15 @@ class ByDefinition {
         if (in[next].empty()) now.push_back(next);
       }
     }
+    join(wave);
+  }
+
+  // Neighbours that opened in the same wave become one piece.
+  void join(const std::map<uint32_t, int>& wave) {
     for (bool changed = true; changed;) {
       changed = false;
       for (auto [u, v] : edges_) {
-        if (!wave.contains(u) || !wave.contains(v) || wave[u] != wave[v]) continue;
+        if (!wave.contains(u) || !wave.contains(v) || wave.at(u) != wave.at(v)) continue;
         uint32_t low = std::min(node_[u], node_[v]);
         changed |= node_[u] != node_[v];
         node_[u] = node_[v] = low;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byoc tune with a plugin that does not return from compile: the time limit makes it a failed point,
-// and one signal ends the command.
+// byoc tune with a plugin that does not return from compile: the time limit makes it a failed
+// point, and one signal ends the command.
 #include "byoc/tune/record.h"
 #include "unit/driver/command.h"
 
