@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the names that include/byoc/plugin/abi.h declares with those that docs/plugin-abi.md describes, both ways,
-and checks that each has a comment in the header.
+and checks that each has a comment in the header, and that both have the same minor for what a later minor added.
 
 Names are macros, enumerators with their values, types, functions, and the fields of each struct. A field is described
 in a table of its struct's section, in a sentence "A `byoc_x` has the fields `a` and `b`", or, for a slot, in a
@@ -17,6 +17,7 @@ HEADER, PAGE = "include/byoc/plugin/abi.h", "docs/plugin-abi.md"
 ELSEWHERE = {  # names of the page that other files define
     "BYOC_PLUGIN": "include/byoc/plugin/sdk/entry.h",
     "BYOC_MANIFEST": "include/byoc/plugin/manifest.h",
+    "BYOC_MANIFEST_PRIORITY": "include/byoc/plugin/manifest.h",
     "BYOC_PLUGIN_PATH": "runtime/base/env.cc",
     "BYOC_LOG": "runtime/base/env.cc",
     "byoc_add_plugin": "cmake/byoc_plugin.cmake",
@@ -108,6 +109,43 @@ def field_faults(page, structs):
                 yield f"{PAGE}:{line or ''} describes the field {field} of {struct}, and {HEADER} does not declare it"
 
 
+def minors_of_header(header):
+    """Name -> the minor of which its comment says that it came with it; a field is struct.field."""
+    found, struct, above = {}, None, ""
+    for line in header.split("\n"):
+        if match := re.match(r"typedef struct (byoc_\w+) \{", line):
+            struct = match[1]
+        elif line.startswith("}"):
+            struct = None
+        if line.lstrip().startswith("///"):
+            above += " " + line.strip()[3:]
+            continue
+        text = above + (line.partition("///<")[2] if "///<" in line else "")
+        name = re.search(r"\(\*(\w+)\)\(|(BYOC_\w+) = |(?:^|[ *])(\w+)(?:\[\d+\])?;|\btypedef struct (\w+)", line)
+        if name and (since := re.search(r"\b[Ss]ince minor (\d+)", text)):
+            word = next(filter(None, name.groups()))
+            found[f"{struct}.{word}" if struct and not word.startswith("BYOC") else word] = int(since[1])
+        above = ""
+    return found
+
+
+def minor_faults(header, page, names):
+    """Minors in comments of the header, in the page's text, and in its table "minor | added"."""
+    table = {int(number): code_names(row) + re.findall(r"`(byoc_\w+\.\w+)`", row)
+             for number, row in re.findall(r"^\| (\d+) \| (.*) \|$", page.partition("\n| minor | added |\n")[2], re.M)}
+    for number in range(names["BYOC_ABI_MINOR"] + 1):
+        if number not in table:
+            yield f"{PAGE}: the table of minors has no row {number}"
+    for name, minor in minors_of_header(header).items():
+        slot = name.removeprefix("byoc_plugin.")
+        if name not in table.get(minor, ()) and slot not in table.get(minor, ()):
+            yield f"{HEADER}: {name} is of minor {minor}, and the row {minor} of {PAGE} does not name it"
+    rows = re.findall(r"^\| `(BYOC_\w+)` \|[^|]*?\b[Ss]ince minor (\d+)", page, re.M)
+    for name, minor in rows:
+        if name not in table.get(int(minor), ()):
+            yield f"{PAGE}: describes {name} as of minor {minor}, and its table of minors does not"
+
+
 def comment_faults(header):
     """Fields, enumerators and other declarations of the header without a comment on their line or above them."""
     above = ""
@@ -123,7 +161,7 @@ def check(root):
     page = tree.read(root, PAGE)
     row = re.search(r"^\| plugin ABI \|[^|]*\|", tree.read(root, "README.md"), re.M)
     return [*name_faults(root, page, names, structs), *version_faults("README.md", row[0] if row else "", names),
-            *field_faults(page, structs),
+            *field_faults(page, structs), *minor_faults(tree.read(root, HEADER), page, names),
             *comment_faults(tree.read(root, HEADER))]
 
 

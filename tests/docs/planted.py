@@ -10,11 +10,14 @@ import tempfile
 from pathlib import Path
 
 import abi_names
+import facts
+import formatted
 import pages
 import prose
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-COPIED = ("README.md", abi_names.HEADER, abi_names.PAGE, prose.STYLE, *set(abi_names.ELSEWHERE.values()))
+COPIED = ("README.md", abi_names.HEADER, abi_names.PAGE, prose.STYLE, *sorted({path for path, _ in facts.VERSIONS.values()}),
+          *set(abi_names.ELSEWHERE.values()))
 MADE = {
     "docs/page.md": "# A page\n\n## Its `first` part: one\n\n"
                     "See [the part](#its-first-part-one), [the list](../core/README.md).\n",
@@ -86,6 +89,21 @@ FAULTS = [  # script, fault, what it must print
     (abi_names, put(abi_names.PAGE, "| `graph_json` |", "| `graph_text` |"), "the field graph_text of byoc_function"),
     (abi_names, put(abi_names.PAGE, "minor 6", "minor 1"), "is about minor 1"),
     (abi_names, put("README.md", "| major 1, minor 6 |", "| major 1, minor 1 |"), "README.md: is about minor 1"),
+    (abi_names, header("Optional, since minor 3. Writes", "Optional, since minor 5. Writes"), "byoc_plugin.knobs is of minor 5"),
+    (abi_names, header("Since minor 6, with", "Since minor 4, with"), "BYOC_PLUGIN_CHAINS is of minor 4, and the row 4"),
+    (abi_names, put(abi_names.PAGE, "| 5 | the flag", "| 9 | the flag"), "the table of minors has no row 5"),
+    (abi_names, put(abi_names.PAGE, "| since minor 5, with", "| since minor 2, with"), "describes BYOC_PLUGIN_ATTENTION as of"),
+    (facts, put("README.md", "Five plugins", "Three plugins"), "counts three plugins, and the folder plugins has five"),
+    (facts, put("README.md", "`xnnpack` run parts", "`xnn` run parts"), "README.md: does not name the plugin xnnpack"),
+    (facts, put("README.md", "| artifact format | 1 and 2 |", "| artifact format | 1 |"), "has the versions 1 of artifact format"),
+    (facts, put("README.md", "| graph JSON | 1 |", "| graph JSON | 2 |"), "has the versions 2 of graph JSON"),
+    (formatted, put(PAGE, "# A page", "#A page"), "docs/page.md:1: a heading without a space after its marks"),
+    (formatted, put(PAGE, "See [the", "See `core / op / sum.cc`, [the"), "docs/page.md:5: spaces in a path"),
+    (formatted, put(PAGE, "See [the", "- One.- Two\n\nSee [the"), "docs/page.md:5: spaces in a path, or several list items"),
+    (formatted, put(PAGE, "See [the", "- one item\ngoes on\n\nSee [the"), "docs/page.md:6: a list item goes on in the first column"),
+    (formatted, put(PAGE, "See [the", "| a | b |\n|---|---|\n| c |\n\nSee [the"), "docs/page.md:7: a row of a table has 1 cells"),
+    (formatted, put(PAGE, "See [the", "| a | b |\n|---|---|\n| c |\n| d\n    e |\n\nSee [the"), "docs/page.md:8: a row of a table goes on in"),
+    (formatted, put(PAGE, "See [the", "See `sum\nof two`, [the"), "docs/page.md:5: code in backticks goes on in the next line"),
 ]
 
 
@@ -96,17 +114,20 @@ def small_tree(root, source):
     for path, text in MADE.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
+    for name in facts.plugins_of(source):
+        (root / "plugins" / name).mkdir(parents=True)
+        (root / "plugins" / name / "CMakeLists.txt").write_text(MADE["core/CMakeLists.txt"])
 
 
 def own_faults(script, root):
     """The faults of the files that are in no copied folder: copied pages have links to the whole tree."""
     found = script.check(str(root))
-    return [fault for fault in found if script is abi_names or fault.startswith(("core", "docs/page.md"))]
+    return [fault for fault in found if script in (abi_names, facts) or fault.startswith(tuple(MADE) + ("core:",))]
 
 
 def main(source):
     missed = 0
-    for script, plant, expected in [(script, None, "") for script in (pages, prose, abi_names)] + FAULTS:
+    for script, plant, expected in [(script, None, "") for script in (pages, prose, abi_names, facts, formatted)] + FAULTS:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             small_tree(root, source)

@@ -71,7 +71,7 @@ LATER = {
 def check_file(path, text):
     count, faults = len(text.splitlines()), []
     if count > MOST_LINES and not path.startswith(ABI):
-        count = sum(not ROW.match(line) for line in without_raw(text).split("\n"))
+        count = sum(not ROW.match(line) for line in without_raw(text).splitlines())
     if count > MOST_LINES and not path.startswith(ABI):
         faults.append(f"{path}: {count} lines, and a file has at most {MOST_LINES}: split it")
     elif path.startswith("include/") and count > max(MOST_PUBLIC, LATER.get(path, 0)) and not path.startswith(ABI):

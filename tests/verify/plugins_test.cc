@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of table/, every plugin against the reference. Refused ops go to json and are counted:
-// the table has the number of ops that each plugin must take, so that a lost op fails the test.
+// The programs of table/, every plugin against the reference. Refused ops go to json and are
+// counted: the table has the number of ops that each plugin must take, so that a lost op fails the test.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -174,7 +174,7 @@ BYOC_API byoc_error* byoc_compile_model(const char* model, const byoc_options* o
                                         const byoc_watch* watch, byoc_program** out);
 /// Returns the names of all options of compiling as JSON: [{"name":"threads","value":"N",...}].
 BYOC_API byoc_error* byoc_option_names(char** json);
-/// Return what the commands print with --json. Options are those of byoc_compile_model, "input", and
+/// Return what the commands print with --json. Options: those of byoc_compile_model, "input", and
 ///   byoc_explain:  "op"
 ///   byoc_verify:   "against", "seed", "tolerance", "output" (the folder of a wrong piece)
 ///   byoc_place:    "rounds", "improve", "min-time", "timeout", "estimates", "no-check",
