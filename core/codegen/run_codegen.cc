@@ -214,7 +214,8 @@ void CodegenRun::replace_calls() {
   drop_uncalled_composites(module_);
 }
 
-// The attribute `compute` of loops names what they were made by, and is no choice of the plugin.
+// Returns the tuned point of a function, of its attribute `compute` only: "direct" excludes points
+// of Winograd. For loops the attribute records which compute made them. It is not a knob.
 Result<std::optional<TunedChoice>> CodegenRun::choose(const Plugin& plugin, CompileFunction& input,
                                                       Region region) {
   const Function& function = region->second;

@@ -99,11 +99,13 @@ Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) 
   return complete({tiles, knob_of("col_panels", panels)}, guesses);
 }
 
-// Tiles [..., m, n] with rows as cells. The knob "col_panels" is the number of panels of columns,
-// in which rows are inside: 0 means that columns are inside of rows. The last tile of such a loop
-// begins earlier than the others end, across blocks, from which it would gather its columns; that
-// of a loop over panels has the columns that are left. So each tile of one row of tiles is a panel,
-// whatever the knob, where columns are left, and where threads share the row.
+// Tiles [..., m, n] with rows as cells. The knob "col_panels" is the number of panels of columns:
+//   0:  for each row of tiles, for each tile of columns
+//   p:  for each of p panels, for each row of tiles, for each tile of columns of the panel
+// Example: n = 40 and tiles of 16 columns. With 0 the last tile is moved back to columns 24 to 39,
+// where it gathers from two blocks; in a panel it has the 8 columns that are left. So each tile of
+// columns is a panel, whatever the knob, if all rows fit into one tile and either columns are left
+// or threads share the row.
 TilingTemplate matrix_tiling(const Matrix& matrix, const std::string& kind,
                              const RegisterTile& tile, const te::Target& target) {
   auto at = [matrix, is_shared = target.threads > 1](const Point& point) {

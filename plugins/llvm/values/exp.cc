@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp of f32 without branches, equal for scalars and vectors. With AVX-512, which looks up sixteen
-// floats in registers and multiplies by a power of two in one instruction, half as many
-// instructions do. Without it, results beside which a 1 is added take as few.
+// exp of f32 without branches, equal for scalars and vectors, in one of three ways:
+//   exp_by_table      with AVX-512: e^x = 2^floor(n) 2^(k/16) e^r. A register has the sixteen roots
+//                     2^(k/16), so that |r| <= ln(2)/32 and two terms of the series suffice.
+//   exp_in_two_steps  without it: e^x = 2^n e^r with |r| <= ln(2)/2 and six terms.
+//   exp_in_one_step   without it, for 1 + e^x, as in sigmoid: below x = -87 it gives 0, so that 2^n
+//                     is one factor. Example: 1 + e^-90 and 1 + 0 are the same float.
 #include <numeric>
 
 #include "llvm/IR/IntrinsicsX86.h"

@@ -12,7 +12,9 @@ using te::Tensor;
 
 constexpr int64_t kLanes = 16;  // columns of tiles are whole vectors of them
 
-/// The products of one dimension by points and phases.
+/// The products of one dimension. With a stride of t, phase p has every t-th input from p on, and
+/// one product per point of evaluation. Example: 7 taps and a stride of 2 are the phases
+/// of 4 and of 3 taps; for outputs in tiles of 2 these have 5 and 4 points.
 class Points {
  public:
   Points(int64_t m, int64_t r, int64_t stride)

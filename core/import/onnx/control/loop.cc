@@ -139,8 +139,10 @@ class LoopConverter : public RepetitionConverter {
                      [&](GraphBuilder& builder) { return fill_loop(builder, *loop.graph, trips); });
   }
 
-  /// Makes the body. Carried values whose extents change get counted dims, for which it is made
-  /// again; `loop` has their types and values then.
+  /// Makes the body. If an iteration returns a carried value with another extent than it got, the
+  /// dim becomes counted, and the body is made again for the new type. Example: v: f32[3] and
+  /// v = concat(v, row) return f32[4]; the second one takes and returns f32[?n]. Afterwards
+  /// `loop` has the types and values of the last body.
   Result<Body> growing_body(Repeated& loop) {
     const auto is_scalar = [](TypeId type) { return type->shape.empty(); };
     if (std::all_of(loop.types.begin(), loop.types.end(), is_scalar)) return body_of(loop);

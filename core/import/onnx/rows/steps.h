@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Short forms of the ops that conversions in several steps are made of.
+// Short forms for ONNX operators that become several ops: add(graph, a, b) appends one op `add` and
+// returns its result, which is the operand of the next form.
 #include <algorithm>
 #include <limits>
 
