@@ -28,7 +28,7 @@ function(byoc_add_plugin name)
   if(TARGET byoc_plugins)
     add_dependencies(byoc_plugins ${name})
   endif()
-  install(TARGETS ${name} LIBRARY DESTINATION lib/byoc/plugins COMPONENT plugins)
+  install(TARGETS ${name} LIBRARY DESTINATION lib/byoc/plugins COMPONENT plugins OPTIONAL)   # if it was built
 endfunction()
 
 # Isolates a plugin from the host and from other plugins: one exported symbol, no symbol that the

@@ -12,6 +12,18 @@ byoc_docs_packages=(doxygen)
 
 say() { printf '%s\n' "$*" >&2; }
 
+# byoc_processor_time: prints the user plus system time of all processes that this script has waited for.
+byoc_processor_time() {
+  local code=$? file seconds
+  file=$(mktemp)
+  times >"$file"                                           # two lines: of the shell, and of its children
+  seconds=$(awk '{ for (k = 1; k <= NF; ++k) { split($k, part, "m"); sum += part[1] * 60 + part[2] } }
+    END { printf "%.0f", sum }' "$file")
+  rm -f "$file"
+  say "processor time: $seconds s"
+  return "$code"
+}
+
 # byoc_install PACKAGE...: installs the packages that are missing.
 byoc_install() {
   local missing=() package sudo=()

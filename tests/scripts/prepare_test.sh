@@ -109,3 +109,12 @@ expect_not "175"
 expect "--- dies"
 expect "words"
 expect_not "fine"
+
+echo "the processor time of a script and its children"
+code=0
+bash -euo pipefail -c '. "$1"; trap byoc_processor_time EXIT
+  (python3 -c "import time
+while time.process_time() < 1.8: pass")
+  exit 3' "$0" "$prepare" 2>printed || code=$?
+[ "$code" = 3 ]
+grep -qE "^processor time: [2-9] s$" printed
