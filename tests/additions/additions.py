@@ -9,6 +9,7 @@ the table). Nothing else of the copy changes, and everything is found by the bui
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import TensorProto, helper
+
+import reuse
 
 OP_SOURCE = """// Third powers.
 #include "byoc/op/registry.h"
@@ -232,6 +235,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path)
     parser.add_argument("copy", type=Path)
+    parser.add_argument("--objects", type=Path, help="a build folder of the tree; what the copy does not change is taken from it")
     parser.add_argument("--generator", default="Ninja")
     options = parser.parse_args()
     copy_tree(options.source, options.copy)
@@ -242,11 +246,19 @@ def main():
             add(options.copy)
     build, scratch = options.copy / "build", options.copy / "scratch"
     scratch.mkdir()
-    run("cmake", "-S", options.copy, "-B", build, "-G", options.generator, "-DBYOC_BENCH=OFF")
-    run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_added", "ops_test", "golden_test")
+    objects, include = options.copy / "objects", Path(__file__).with_name("reuse.cmake")
+    run("cmake", "-S", options.copy, "-B", build, "-G", options.generator, "-DBYOC_BENCH=OFF",
+        f"-DCMAKE_PROJECT_byoc_INCLUDE={include}")
+    if options.objects and options.generator == "Ninja":
+        count = reuse.put_same_objects(options.source, options.objects, options.copy, build, objects)
+        print(f"objects of {options.objects}: {count}", flush=True)
+    run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_added", "ops_test", "golden_test",
+        env={**os.environ, "BYOC_REUSE": str(objects)})
     for use in (use_op, use_pass, use_plugin, use_option):
         use(build, scratch)
         print(f"{use.__name__}: works", flush=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"processor time: {used.ru_utime + used.ru_stime:.0f} s", flush=True)
     shutil.rmtree(options.copy)
 
 
