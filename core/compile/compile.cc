@@ -68,8 +68,7 @@ class ShortList {
   size_t size_ = 0;
 };
 
-/// Chooses the compilers and default codegens of the context; returns whether they are chosen by
-/// cost.
+/// Chooses the compilers and default codegens of the context. Returns true for a choice by cost.
 Result<bool> choose_plugins(const IRModule& module, const BuildOptions& options,
                             PassContext& context) {
   BuildOptions resolved = options;

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Launcher of the compiler in the copy: takes the object that reuse.py put into the folder $BYOC_REUSE, or runs the
-# command.
+# Launcher of the compiler in the copy: takes the object that reuse.py put into $BYOC_REUSE, or runs the command.
 object= last=
 for word in "$@"; do
   [ "$last" = -o ] && object=$word

@@ -56,7 +56,7 @@ def functions_of(text):
     return found
 
 
-# What is longer, until its part of core is split up; it may not grow.
+# Files that are longer, until their part of core is split up; they may not grow.
 LATER = {
     "include/byoc/host/plugins.h": 248,
     "core/driver/commands/check_plugin_command.cc": 42,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs of table/, every plugin against the reference. Refused ops go to json and are
-// counted: the table has the number of ops that each plugin must take, so that a lost op fails the test.
+// counted: the table has the number of ops that each plugin must take, so that a lost op fails the
+// test of its program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
