@@ -15,7 +15,7 @@ namespace byoc::json_plugin {
 class Interpreter {
  public:
   /// Makes an interpreter. `graph`: read without constants, so that constant k is parameter
-  /// n_inputs + k of its entry; its interned values are those of `arena`. Composites are walked
+  /// n_inputs + k of its entry; its interned values are in `arena`. Composites are walked
   /// through. Errors: kUnimplemented where an op has no reference kernel for its types; `node` is
   /// then that node of the graph.
   static Result<Interpreter> make(const IRModule& graph, uint32_t n_inputs,

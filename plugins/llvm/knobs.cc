@@ -60,7 +60,7 @@ std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::
   return out;
 }
 
-// The kind "stem" is that of the direct sums of a network's first convolution.
+// The kind "stem" has the direct sums of a network's first convolution.
 bool is_conv(const std::string& kind) { return kind.starts_with("conv2d") || kind == "stem"; }
 
 // Returns true for the kinds of convolutions and products that may have several computes.
@@ -93,8 +93,8 @@ Result<Variants> variants_of(const IRModule& module, const te::Target& target, C
   return out;
 }
 
-// Returns the kind of points: that of the templates, or "conv2d_computes" or "matmul_computes" when
-// there are several.
+// Returns the kind of points: as the templates have it; when there are several, "conv2d_computes"
+// or "matmul_computes".
 std::string kind_of(const Variants& variants) {
   const std::string& first = variants[0]->schedules.kind;
   const bool is_one = std::ranges::all_of(

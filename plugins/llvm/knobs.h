@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The choices for one function, and its loops at each of them. The knob "compute" of a convolution
-// is the strategy of translation; the others are those of the schedules' templates. Where computes
+// is the strategy of translation; the templates of schedules have the others. Where computes
 // have templates with different knobs, a point has all of them, and a compute uses its own.
 #include "byoc/ir/module.h"
 #include "plugins/llvm/constants/kernel_loops.h"
@@ -19,8 +19,8 @@ struct FunctionSpace {
 };
 /// Returns how many inputs the Dag of a module's entry has before its constants (read_function).
 size_t inputs_of(const IRModule& module, const te::Dag& dag);
-/// Returns nullopt where there is one choice alone: also for functions that are split. Errors:
-/// those of translation.
+/// Returns nullopt where there is only one choice: also for functions that are split. Errors: as
+/// translation has them.
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target);
 
 /// Lowers a function at a point of its space. Errors: kInvalidArgument naming the knob and its

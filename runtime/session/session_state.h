@@ -96,9 +96,9 @@ struct ContextState {
   std::vector<const void*> constants;     // per constant of the program
   std::vector<void*> values;              // this run's: inputs, then outputs
   std::vector<ByteRange> output_ranges;   // this run's, sorted
-  std::vector<DLTensor> tensors;          // those of all steps, one after another
+  std::vector<DLTensor> tensors;          // of all steps, one after another
   std::vector<const DLTensor*> pointers;  // to each of them
-  std::vector<void*> native_data;         // those of all native steps
+  std::vector<void*> native_data;         // of all native steps
   std::vector<BoundStep> steps;
   std::vector<BoundInstruction> code;
   std::vector<Patch> patches;

@@ -18,8 +18,8 @@ namespace {
 // than most loops. The caller sleeps sooner: its core is then free for a worker that lost its own.
 constexpr uint64_t kIdleNs = 200'000, kJoinNs = 50'000;
 // A worker that lost its core inside of a loop delays it by a time slice of another process. After
-// that, the caller runs loops alone for some multiple of the delay. When a worker is late soon
-// again, a process keeps its core busy: the time alone grows fourfold, up to a second. When it was
+// that, the caller runs loops by itself for some multiple of the delay. When a worker is late soon
+// again, a process keeps its core busy: that time grows fourfold, up to a second. When it was
 // in time for longer, it has saved more than the delay: every system has tasks that take a core
 // for some milliseconds a second.
 constexpr uint64_t kLateNs = 300'000, kAloneTimes = 2, kSoonTimes = 8;
@@ -30,7 +30,7 @@ struct Team {
   alignas(64) std::atomic<uint32_t> turn = 0;  // number of the loop; sleeping workers wait for it
   alignas(64) std::atomic<uint32_t> gate =
       0;                // kOpen while a loop may be entered, + workers inside
-  Work work = nullptr;  // read by workers inside alone, as are the next two
+  Work work = nullptr;  // read only by workers inside, as are the next two
   void* data = nullptr;
   uint32_t threads = 0;
   uint64_t alone_until_ns = 0, alone_ns = 0;  // the caller's: the last time alone

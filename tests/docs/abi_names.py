@@ -110,7 +110,7 @@ def field_faults(page, structs):
 
 
 def minors_of_header(header):
-    """Name -> the minor that its comment names as its first; a field is struct.field."""
+    """Name -> the minor that its comment has for it ("since minor N"); a field is struct.field."""
     found, struct, above = {}, None, ""
     for line in header.split("\n"):
         if match := re.match(r"typedef struct (byoc_\w+) \{", line):

@@ -4,7 +4,8 @@
 
 The words to avoid are the words in backticks of the line "Words to avoid" in ROOT/docs/STYLE.md. Words in backticks are
 names of code and pass everywhere, as does the table of examples in that page. A comment also must not begin with one of
-the words of the line "First words to avoid", and must not end in a line of one short word after a full line.
+the words of the line "First words to avoid", and must not end in a line of one short word after a full line. The words of
+the line "Words to use rarely" have a limit per file, in comments and in pages without their blocks.
 
 Prints one line per fault and exits with 1 when there is any.
 """
@@ -16,6 +17,7 @@ import tree
 STYLE = "docs/STYLE.md"
 FULL_LINE = 88     # columns; a line of code has at most 100
 SHORT_WORD = 10    # characters
+MOST_RARE = (3, 15)  # in a file, or in 1,000 words of it if that is more
 SOURCES = tree.SOURCES + tree.SCRIPTS + (".in", ".dox", ".ir", ".supp")
 
 
@@ -63,14 +65,33 @@ def comment_faults(path, text, first_words):
     return faults
 
 
+def density_faults(path, texts, rare):
+    """A fault when the texts of a file have too many of the words to use rarely."""
+    words, places = 0, []
+    for first, lines in texts:
+        whole = "\n".join(map(plain, lines))
+        words += len(whole.split())
+        places += [(first + whole.count("\n", 0, match.start()), match[0]) for match in rare.finditer(whole)]
+    most = max(MOST_RARE[0], words * MOST_RARE[1] // 1000)
+    if len(places) <= most:
+        return []
+    where = ", ".join(f'{number} "{" ".join(word.split())}"' for number, word in places)
+    return [f"{path}: {len(places)} of the words to use rarely in {words} words, at most {most}, see {STYLE}: {where}"]
+
+
 def check(root):
     avoid = re.compile(rf"(?<![\w-])(?:{'|'.join(words_to_avoid(root, 'Words to avoid'))})(?![\w-])", re.I)
     first_words = words_to_avoid(root, "First words to avoid")
+    rare = re.compile("|".join(rf"\b{word}\b".replace(" ", r"\s+") for word in words_to_avoid(root, "Words to use rarely")))
     faults = []
     for path in tree.files(root, ".md"):
         faults += page_faults(root, path, avoid)
+        lines = [(number, [line]) for number, line in tree.outside_of_blocks(tree.read(root, path))]
+        faults += density_faults(path, lines, rare)
     for path in tree.files(root, *SOURCES):
-        for text in tree.texts_of(path, tree.read(root, path)):
+        texts = tree.texts_of(path, tree.read(root, path))
+        faults += density_faults(path, [(text.first, text.lines) for text in texts if text.kind == "comment"], rare)
+        for text in texts:
             if path.endswith(".ir") and text.kind == "text":
                 continue
             faults += word_faults(path, text.first, text.lines, avoid)

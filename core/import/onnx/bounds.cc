@@ -274,7 +274,7 @@ std::optional<Entries> GraphBuilder::computed_entries(const Call& node, int dept
   }
   if (op == "minimum" || op == "maximum" || op == "add" || op == "subtract" || op == "multiply") {
     if (rank(args[0]) > 1 || rank(args[1]) > 1) return std::nullopt;
-    // Entries without bounds are those of values that are not known.
+    // Values that are not known have entries without bounds.
     auto a = entries_of(args[0], depth + 1, budget), b = entries_of(args[1], depth + 1, budget);
     if (!a && !b) return std::nullopt;
     return combined(op, a.value_or(Entries(1)), b.value_or(Entries(1)));

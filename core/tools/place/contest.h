@@ -43,8 +43,8 @@ struct ContestPlan {
   std::vector<std::string> inputs;  // NAME=VALUE, as --input of byoc run; others are random
 };
 
-/// Compiles all entrants, compares the outputs of each with those of the first that runs, and times
-/// them in turns. One that crashes or hangs has that as its error. Errors: slug "place", when
+/// Compiles all entrants, compares the outputs of each with the outputs of the first that runs, and
+/// times them in turns. One that crashes or hangs has that as its error. Errors: slug "place", when
 /// children end although each entrant runs alone.
 Result<std::vector<EntrantResult>> run_contest(const IRModule& module, const BuildOptions& build,
                                                const std::vector<Entrant>& entrants,

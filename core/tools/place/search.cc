@@ -87,7 +87,7 @@ class Search {
   }
 
   // Chooses among `plugins` and the default codegen by the costs as they are now. Returns false
-  // when the choice is that of an earlier plan, else puts it into plans_ and placements_.
+  // when an earlier plan has the same choice, else puts it into plans_ and placements_.
   Result<bool> solve_with(const std::vector<std::string>& plugins, std::string name) {
     BYOC_TRY(std::vector<Symbol> functions, placed_functions(placed_));
     Plan plan = empty_plan(placed_, context_.compilers, costs_, context_);
@@ -124,7 +124,7 @@ class Search {
     return result[0].error.empty();
   }
 
-  // Corrects the costs of borders in the first rounds, later those of candidates.
+  // Corrects the costs of borders in the first rounds, later the costs of candidates.
   Status correct_one(const std::map<std::string, double>& step_ns) {
     if (out_.rounds > 0 && out_.rounds <= kBorderRounds &&
         correct_borders(placements_, step_ns, costs_))
@@ -184,8 +184,8 @@ class Search {
     return out;
   }
 
-  // Sets out_.free_borders. The costs must be those of programs of one plugin each: programs of
-  // several put borders into the costs of ops.
+  // Sets out_.free_borders. The costs must come from programs of one plugin each: programs
+  // of several put borders into the costs of ops.
   Status bound_gain() {
     BYOC_TRY(std::vector<Symbol> functions, placed_functions(placed_));
     std::vector<FunctionPlacement> placements;
@@ -240,7 +240,7 @@ class Search {
     certificates_.resize(kept);
   }
 
-  // Enters each plugin alone, the order of priority, and all plans.
+  // Enters each plugin by itself, the order of priority, and all plans.
   void enter_all(const std::string& folder) {
     const std::string& rest = context_.defaults.empty() ? std::string() : context_.defaults[0];
     auto enter = [&](std::string name, std::vector<std::string> order, Entrant::Kind kind) {
@@ -280,7 +280,7 @@ class Search {
                       [](const auto& a, const auto& b) { return a.first == b.first; });
   }
 
-  // Solves once more, by the times of each plugin alone in the contest: there programs took turns,
+  // Solves once more, by the times of each single plugin in the contest: there programs took turns,
   // so that they compare better than those that rounds timed one after another.
   Status solve_after_contest(const IRModule& given, const std::string& folder) {
     for (AloneProgram& program : alone_) {
@@ -290,7 +290,7 @@ class Search {
         if (result.error.empty() && to_json(plans_[k])["functions"] == choices)
           program.step_ns = result.step_ns;
       }
-      // The default codegen alone is always an entrant, even where its plan was left out.
+      // The program of the default codegen is always an entrant, even where its plan was left out.
       if (program.plugins.empty() && has_steps_of(out_.results[0], program))
         program.step_ns = out_.results[0].step_ns;
     }

@@ -15,7 +15,7 @@ namespace byoc::driver {
 struct PlaceRequest {
   BuildOptions build;     // compilers: the plugins to choose from; "auto" or none: all
   std::string folder;     // of costs; prepare_place sets it
-  bool measures = true;   // false: estimates alone, without a contest
+  bool measures = true;   // false: only estimates, without a contest
   uint32_t rounds = 5;    // of solving and correcting
   double improve_s = 30;  // for moves from the fastest plan; 0: none
   ProbePlan probes;

@@ -23,7 +23,7 @@ Result<IRModule> share_layouts(IRModule, const PassContext&);
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
 /// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h),
 /// before which `rules` count, as te::parse_rules reads them. Functions get the attribute
-/// `compute`, or become loops. Without policies nothing changes. Errors: those of the policies,
+/// `compute`, or become loops. Without policies nothing changes. Errors of policies,
 /// with the function; slug "provider-loops" for the schedule of another computation.
 Result<IRModule> choose_computes(IRModule, const std::vector<std::string>& rules,
                                  const PassContext&);

@@ -44,7 +44,7 @@ Result<std::vector<Known>> evaluate_case(const Case& graph, uint64_t seed,
 /// Returns the allowed error of each element. Empty: all of them must be equal.
 std::vector<double> allowed_errors(const Known& known);
 /// Returns "" when `got` is right, else the worst element: "[1,2] is 3 instead of 4, allowed error
-/// 1e-6". NaN equals NaN, an infinity equals itself alone.
+/// 1e-6". NaN equals NaN, an infinity equals only itself.
 std::string difference(const std::byte* got, const Known& wanted);
 
 }  // namespace byoc::fuzz
