@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "byoc/base/check.h"
 #include "byoc/base/json.h"
@@ -55,12 +56,17 @@ void build(const Command& command, CLI::App& app, std::vector<Built>& all) {
     build(sub, *app.add_subcommand(sub.name)->fallthrough(), all);
 }
 
+/// Reads a number; floats are 0 or more, as those of all options are.
 template <class T>
 Status convert_number(const std::string& name, const std::string& text, T& out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (error == std::errc() && end == text.data() + text.size()) return {};
-  return usage_error(cat(name, " expects ", std::is_integral_v<T> ? "a whole number" : "a number",
-                         ", got \"", text, "\""));
+  const bool is_number = end == text.data() + text.size();
+  const bool is_in_range = std::is_integral_v<T> || out >= T{};  // NaN is not
+  if (error == std::errc() && is_number && is_in_range) return {};
+  std::string expected = std::is_integral_v<T> ? "a whole number" : "a number";
+  if (is_number && std::is_integral_v<T>) expected += cat(" up to ", std::numeric_limits<T>::max());
+  if (is_number && !std::is_integral_v<T>) expected += " of 0 or more";
+  return usage_error(cat(name, " expects ", expected, ", got \"", text, "\""));
 }
 
 struct Store {

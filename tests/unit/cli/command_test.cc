@@ -111,7 +111,13 @@ TEST_F(CommandLine, WrongUseExitsWith2AndSuggests) {
   EXPECT_EQ(run({"build", "a", "--threads", "many"}), 2);
   EXPECT_THAT(err_, HasSubstr("--threads expects a whole number, got \"many\""));
   EXPECT_EQ(run({"build", "a", "--threads", "-1"}), 2);
+  EXPECT_EQ(run({"build", "a", "--threads", "99999999999"}), 2);
+  EXPECT_THAT(err_, HasSubstr("--threads expects a whole number up to 4294967295, got \"999"));
   EXPECT_EQ(run({"build", "a", "--tolerance", "1x"}), 2);
+  for (const char* value : {"-1", "nan"}) {  // both would be the default in silence
+    EXPECT_EQ(run({"build", "a", "--tolerance", value}), 2);
+    EXPECT_THAT(err_, HasSubstr(cat("--tolerance expects a number of 0 or more, got \"", value)));
+  }
   EXPECT_EQ(run({"build", "a", "-o"}), 2);
   EXPECT_EQ(run({}), 2);
   EXPECT_THAT(err_, HasSubstr("no command given"));
