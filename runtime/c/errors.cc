@@ -106,6 +106,7 @@ byoc_error* byoc_register_plugin(const byoc_plugin* table) {
     return register_plugin(table);
   });
 }
+const byoc_host* byoc_plugin_host(void) { return host_table(); }
 void byoc_shutdown(void) {
   (void)guarded([]() -> Status {
     shutdown_plugins();

@@ -5,6 +5,7 @@
  *                                                        on ones, writes the first output's bytes
  *   c_program json LIBRARY MODEL PLUGINS COMMAND         prints what byoc_explain, ... give
  *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
+ *   c_program register LIBRARY MODEL PLUGINS             runs MODEL by a plugin of this program
  *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
  */
 #include <dlfcn.h>
@@ -16,15 +17,18 @@
 
 #include "byoc/c/byoc.h"
 
+byoc_status* byoc_plugin_entry_v1(const byoc_host* host, const byoc_plugin** out);
+
 /* Every function of the header, loaded by name. */
 #define RUNTIME_FUNCTIONS(X)                                                                      \
   X(byoc_version)                                                                                 \
   X(byoc_c_api_minor)                                                                             \
-  X(byoc_error_new) X(byoc_error_code) X(byoc_error_slug) X(byoc_error_message)                   \
-      X(byoc_error_where) X(byoc_error_help) X(byoc_error_text) X(byoc_error_free)                \
-          X(byoc_text_free) X(byoc_options_new) X(byoc_options_set) X(byoc_options_free)          \
-              X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)               \
-                  X(byoc_register_plugin) X(byoc_shutdown) X(byoc_program_load)                   \
+  X(byoc_error_new)                                                                               \
+  X(byoc_error_code) X(byoc_error_slug) X(byoc_error_message) X(byoc_error_where)                 \
+      X(byoc_error_help) X(byoc_error_text) X(byoc_error_free) X(byoc_text_free)                  \
+          X(byoc_options_new) X(byoc_options_set) X(byoc_options_free) X(byoc_canceller_new)      \
+              X(byoc_canceller_cancel) X(byoc_canceller_free) X(byoc_register_plugin)             \
+                  X(byoc_plugin_host) X(byoc_shutdown) X(byoc_program_load)                       \
                       X(byoc_program_load_memory) X(byoc_program_save) X(byoc_program_size_count) \
                           X(byoc_program_size_label) X(byoc_program_free) X(byoc_session_new)     \
                               X(byoc_session_input_count) X(byoc_session_output_count)            \
@@ -335,6 +339,49 @@ static void reach_errors(const char* model, const char* plugins) {
   if (faults != 0) exit(1);
 }
 
+/* Runs a model on ones, and returns the bytes of its first output. */
+static float* outputs_by(const char* model, const char* plugins, const char* compiler,
+                         size_t* bytes) {
+  byoc_options* options = options_with(plugins, compiler);
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  Job job = {session, NULL, 0};
+  run_job(&job);
+  *bytes = job.bytes;
+  p_byoc_session_free(session);
+  p_byoc_program_free(program);
+  p_byoc_options_free(options);
+  return job.output;
+}
+
+/* plugins/example/c/plugin.c is linked into this program. */
+static void run_by_own_plugin(const char* model, const char* plugins) {
+  const byoc_plugin* table = NULL;
+  if (byoc_plugin_entry_v1(p_byoc_plugin_host(), &table) != NULL) exit(1);
+  byoc_plugin broken = *table;
+  broken.compile = NULL;
+  EXPECT(bad, "", p_byoc_register_plugin(&broken));
+  check(p_byoc_register_plugin(table));
+  EXPECT(BYOC_ALREADY_EXISTS, "", p_byoc_register_plugin(table));
+  size_t bytes = 0, expected_bytes = 0;
+  float* got = outputs_by(model, plugins, "example_c,json", &bytes);
+  float* expected = outputs_by(model, plugins, "json", &expected_bytes);
+  if (bytes != expected_bytes || memcmp(got, expected, bytes) != 0) ++faults;
+  free(got), free(expected);
+  byoc_options* options = options_with(plugins, "example_c,json");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  char* json = NULL;
+  check(p_byoc_explain(model, options, NULL, &json));
+  if (strstr(json, "example_c_main_0") == NULL) ++faults;
+  p_byoc_text_free(json);
+  p_byoc_options_free(options);
+  printf("%d faults\n", faults);
+  if (faults != 0) exit(1);
+}
+
 static long resident_kb(void) {
   long total = 0, resident = 0;
   FILE* file = fopen("/proc/self/statm", "r");
@@ -373,6 +420,7 @@ int main(int argc, char** argv) {
   else if (strcmp(command, "run") == 0) run_file(argv[3], argv[4], argv[5]);
   else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5]);
   else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
+  else if (strcmp(command, "register") == 0) run_by_own_plugin(argv[3], argv[4]);
   else cycles(argv[3], argv[4], atoi(argv[5]));
   p_byoc_shutdown();
   return 0;

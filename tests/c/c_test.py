@@ -72,6 +72,7 @@ def main():
             print(f"byoc_{command}: as byoc {command} --json")
 
         print("errors:", run(PROGRAM, "errors", whole, MODEL, PLUGINS).strip())
+        print("a plugin of the program:", run(PROGRAM, "register", whole, MODEL, PLUGINS).strip())
         growth = run(PROGRAM, "cycles", runtime, artifact, PLUGINS, 300)
         print(growth.strip())
         assert int(growth.split()[0]) < 2048, growth

@@ -95,6 +95,8 @@ typedef struct byoc_watch {
 /// for plugins that begins later finds it first. Thread-safe. Errors: what is wrong with the table;
 /// BYOC_ALREADY_EXISTS for an id that is registered.
 BYOC_RUNTIME_API byoc_error* byoc_register_plugin(const byoc_plugin* table);
+/// Returns the services of byoc for the entry of such a plugin: entry(byoc_plugin_host(), &table).
+BYOC_RUNTIME_API const byoc_host* byoc_plugin_host(void);
 /// Ends the use of plugins in this process. Call it last, when no handle is left.
 BYOC_RUNTIME_API void byoc_shutdown(void);
 
