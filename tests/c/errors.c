@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The errors of every function of byoc/c/byoc.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "by_name.h"
+
+int faults;
+/* Prints the error of a call; it is a fault when there is none, or no help where one is due. */
+void expect(const char* call, byoc_error* error, enum byoc_code code, const char* slug) {
+  if (error == NULL || p_byoc_error_code(error) != code ||
+      strcmp(p_byoc_error_slug(error), slug) != 0) {
+    printf("%s: code %d \"%s\", expected %d \"%s\": %s\n", call, (int)p_byoc_error_code(error),
+           p_byoc_error_slug(error), (int)code, slug, p_byoc_error_message(error));
+    ++faults;
+  }
+  p_byoc_error_free(error);
+}
+
+static byoc_error* failing_extern(void* user, const DLTensor* in, size_t n_in, DLTensor* out,
+                                  size_t n_out) {
+  (void)user, (void)in, (void)n_in, (void)out, (void)n_out;
+  return p_byoc_error_new(BYOC_ABORTED, "given up by a test");
+}
+
+static const enum byoc_code bad = BYOC_INVALID_ARGUMENT;
+
+/* Arguments that are NULL. */
+static void reach_null_arguments(const char* model) {
+  byoc_options* options = NULL;
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_context* context = NULL;
+  byoc_tensor_info info;
+  char* json = NULL;
+  const char* null = "null-argument";
+  check(p_byoc_options_new(&options));
+  EXPECT(bad, null, p_byoc_options_new(NULL));
+  EXPECT(bad, null, p_byoc_options_set(NULL, "a", "b"));
+  EXPECT(bad, null, p_byoc_options_set(options, NULL, "b"));
+  EXPECT(bad, null, p_byoc_canceller_new(NULL));
+  EXPECT(bad, null, p_byoc_register_plugin(NULL));
+  EXPECT(bad, null, p_byoc_program_load(NULL, &program));
+  EXPECT(bad, null, p_byoc_program_load(model, NULL));
+  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_load("/no/such/file", &program));
+  EXPECT(BYOC_DATA_LOSS, "artifact-corrupt", p_byoc_program_load_memory("garbage", 7, &program));
+  EXPECT(bad, null, p_byoc_program_load_memory(NULL, 7, &program));
+  EXPECT(bad, null, p_byoc_program_save(NULL, "/tmp/x"));
+  EXPECT(bad, null, p_byoc_session_new(NULL, 0, NULL, NULL, &session));
+  EXPECT(bad, null, p_byoc_session_input(NULL, 0, &info));
+  EXPECT(bad, null, p_byoc_session_output(NULL, 0, &info));
+  EXPECT(bad, null, p_byoc_session_set_extern(NULL, "f", failing_extern, NULL));
+  EXPECT(bad, null, p_byoc_context_new(NULL, &context));
+  EXPECT(bad, null, p_byoc_run(NULL, NULL, 0, NULL, 0));
+  EXPECT(bad, null, p_byoc_context_output_shape(NULL, 0, NULL, NULL));
+  EXPECT(bad, null, p_byoc_compile_model(NULL, NULL, NULL, &program));
+  EXPECT(bad, null, p_byoc_option_names(NULL));
+  EXPECT(bad, null, p_byoc_explain(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_verify(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_place(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_tune(NULL, NULL, NULL, &json));
+  p_byoc_options_free(options);
+}
+
+/* Models and options that are wrong. */
+static void reach_wrong_options(const char* model, const char* plugins) {
+  byoc_options* options = options_with(plugins, "json");
+  byoc_program* program = NULL;
+  char* json = NULL;
+  EXPECT(bad, "model-file", p_byoc_compile_model("/no/such.onnx", options, NULL, &program));
+  EXPECT(bad, "symbolic-shape", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(bad, "usage", p_byoc_tune(model, options, NULL, &json));
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  check(p_byoc_options_set(options, "thread", "1"));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_explain(model, options, NULL, &json));
+  p_byoc_options_free(options);
+
+  options = options_with(plugins, "missing");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_verify(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_place(model, options, NULL, &json));
+  p_byoc_options_free(options);
+}
+
+static void reach_run_errors(const byoc_program* program) {
+  byoc_session* session = NULL;
+  byoc_context* context = NULL;
+  byoc_tensor_info info;
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_input(session, 1, &info));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_output(session, 9, &info));
+  EXPECT(BYOC_NOT_FOUND, "unknown-extern",
+         p_byoc_session_set_extern(session, "f", failing_extern, NULL));
+  check(p_byoc_context_new(session, &context));
+  EXPECT(bad, "input-count", p_byoc_run(context, NULL, 0, NULL, 0));
+  check(p_byoc_session_input(session, 0, &info));
+  DLTensor x = view(&info, NULL);
+  x.dtype.bits = 64;
+  DLTensor y = x;
+  EXPECT(bad, "input-dtype", p_byoc_run(context, &x, 1, &y, 1));
+  const int64_t* shape;
+  int32_t ndim;
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_context_output_shape(context, 5, &shape, &ndim));
+  p_byoc_context_free(context);
+  p_byoc_session_free(session);
+}
+
+/* Cancelled work, and sessions of a program. */
+static void reach_program_errors(const char* model, const char* plugins) {
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_options* options = options_with(plugins, "json");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  byoc_canceller* canceller = NULL;
+  check(p_byoc_canceller_new(&canceller));
+  p_byoc_canceller_cancel(canceller);
+  byoc_watch cancelled = {sizeof cancelled, canceller, NULL, NULL};
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_compile_model(model, options, &cancelled, &program));
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_new(program, 1, NULL, NULL, &session));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
+  EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
+  reach_run_errors(program);
+  p_byoc_program_free(program);
+  p_byoc_canceller_free(canceller);
+  p_byoc_options_free(options);
+}
+
+void reach_errors(const char* model, const char* plugins) {
+  reach_null_arguments(model);
+  reach_wrong_options(model, plugins);
+  reach_program_errors(model, plugins);
+  /* Freeing nothing has no effect, and an absent error reads as success. */
+  p_byoc_error_free(NULL), p_byoc_text_free(NULL), p_byoc_options_free(NULL);
+  p_byoc_canceller_free(NULL), p_byoc_program_free(NULL), p_byoc_session_free(NULL);
+  p_byoc_context_free(NULL), p_byoc_canceller_cancel(NULL);
+  if (p_byoc_error_code(NULL) != BYOC_OK || *p_byoc_error_help(NULL) || *p_byoc_error_where(NULL))
+    ++faults;
+  printf("%d faults\n", faults);
+  if (faults != 0) exit(1);
+}
