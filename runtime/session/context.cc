@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "byoc/base/check.h"
 #include "byoc/base/env.h"
 #include "byoc/base/memory.h"
 #include "runtime/session/run_code.h"
@@ -30,6 +31,8 @@ Result<Memory> allocate(uint64_t size, uint64_t align, const char* what) {
 
 const TensorSpec& argument_type(const Program& program, size_t k) {
   size_t n_in = program.inputs.size();
+  BYOC_CHECK(k < n_in + program.outputs.size(), "argument ", k, " of ", n_in, " inputs and ",
+             program.outputs.size(), " outputs");
   return k < n_in ? program.inputs[k].type : program.outputs[k - n_in].type;
 }
 
@@ -87,6 +90,8 @@ class ContextBuilder {
   }
 
   void make_tensors() {
+    BYOC_CHECK(session_.kernels.size() == program_.steps.size(), session_.kernels.size(),
+               " kernels for ", program_.steps.size(), " steps");
     size_t arguments = 0, data = 0;
     for (size_t k = 0; k < program_.steps.size(); ++k) {
       arguments += program_.steps[k].args.size();
@@ -99,7 +104,12 @@ class ContextBuilder {
   }
 
   const ExternalFunction& function_of(const Step& step) const {
-    return session_.executable.modules[step.module].functions[step.function];
+    const auto& modules = session_.executable.modules;
+    BYOC_CHECK(step.module < modules.size(), "module ", step.module, " of ", modules.size());
+    const auto& functions = modules[step.module].functions;
+    BYOC_CHECK(step.function < functions.size(), "function ", step.function, " of ",
+               functions.size());
+    return functions[step.function];
   }
 
   size_t native_size(const Step& step) const {
@@ -110,6 +120,8 @@ class ContextBuilder {
   void bind_step(size_t index) {
     const Step& step = program_.steps[index];
     BoundStep& bound = context_->steps[index];
+    BYOC_CHECK(step.types.size() == step.args.size(), "step ", index, " has ", step.args.size(),
+               " operands and ", step.types.size(), " types");
     size_t first = context_->tensors.size();
     for (size_t k = 0; k < step.args.size(); ++k) add_tensor(step.args[k], step.types[k]);
     for (size_t k = 0; k < step.args.size(); ++k)

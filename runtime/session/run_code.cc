@@ -83,14 +83,17 @@ void find_targets(std::span<BoundInstruction> code) {
         open.push_back(k);
         break;
       case Instruction::kElse:
+        BYOC_CHECK(!open.empty(), "the else ", k, " is in no block");
         code[open.back()].target = k;
         open.back() = k;
         break;
       case Instruction::kAppend:
+        BYOC_CHECK(!open.empty(), "the append ", k, " is in no loop");
         code[open.back()].extent = code[k].extent;
         code[open.back()].counts_rows = code[k].counts_rows;
         break;
       case Instruction::kEnd:
+        BYOC_CHECK(!open.empty(), "the end ", k, " is of no block");
         code[k].target = open.back();
         code[open.back()].target = k;
         open.pop_back();
@@ -132,6 +135,7 @@ Status run_code(std::span<const BoundInstruction> code,
         k = now.target;
         break;
       case Instruction::kEnd: {
+        BYOC_CHECK(now.target < k, "the end ", k, " leads on to ", now.target);
         const BoundInstruction& block = code[now.target];
         if (block.kind != Instruction::kLoop) break;
         BYOC_TRY_STATUS(check());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/index.h"
 
+#include "byoc/base/check.h"
 #include "byoc/base/index_error.h"
 
 namespace byoc::op {
@@ -38,6 +39,8 @@ te::Stmt for_indices(const Ints& extents, const std::vector<IndexRange>& ranges,
                      const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
   if (ranges.size() == 1)
     return nested_loops(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
+  BYOC_CHECK(!extents.empty() && extents.back() == static_cast<int64_t>(ranges.size()),
+             ranges.size(), " ranges for rows of indices of rank ", extents.size());
   return nested_loops({extents.begin(), extents.end() - 1}, [&](const Exprs& row) {
     std::vector<te::Stmt> columns;
     for (size_t k = 0; k < ranges.size(); ++k) {
@@ -55,6 +58,7 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
                        std::vector<IndexRange> ranges) {
   const int64_t n = count(indices);
   if (n == 0 || ranges.empty()) return [](const void* const*) { return Status(); };
+  BYOC_CHECK(n % static_cast<int64_t>(ranges.size()) == 0, ranges.size(), " ranges for ", indices);
   const int64_t rows = n / static_cast<int64_t>(ranges.size());
   const bool is_wide = indices->dtype == DType::kI64;
   return [=, op = std::move(op), ranges = std::move(ranges)](const void* const* in) {
@@ -144,6 +148,9 @@ Result<TupleView> view_tuples(std::string_view op, TypeId x, TypeId indices, int
 }
 
 TupleLoop::TupleLoop(const TupleView& view, TypeId x, TypeId indices) {
+  BYOC_CHECK(view.batch_dims + view.width <= x->shape.size(), view.batch_dims, " batch dims and ",
+             view.width, " indices per row for ", x);
+  BYOC_CHECK(view.batch_dims < indices->shape.size(), view.batch_dims, " batch dims of ", indices);
   std::vector<int64_t> all = static_extents(x->shape), steps = row_major_strides(all);
   for (size_t d = 0; d < view.batch_dims; ++d) batches *= all[d];
   for (size_t d = view.batch_dims; d + 1 < indices->shape.size(); ++d)

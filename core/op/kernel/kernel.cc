@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/kernel.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::op {
 
 RefKernel map_kernel(int64_t n, MapRow row, std::shared_ptr<const void> f) {
+  BYOC_CHECK(n >= 0 && row != nullptr, "a kernel of ", n, " elements");
   return [n, row, f = std::move(f)](const void* const* in, void* const* out) {
     row(f.get(), in[0], out[0], n);
   };
@@ -11,6 +14,8 @@ RefKernel map_kernel(int64_t n, MapRow row, std::shared_ptr<const void> f) {
 
 RefKernel broadcast_kernel(Types inputs, Types outputs, BroadcastRow row,
                            std::shared_ptr<const void> f) {
+  BYOC_CHECK(inputs.size() == 2 && outputs.size() == 1, inputs.size(), " operands and ",
+             outputs.size(), " results of a binary op");
   const Shape& to = outputs[0]->shape;
   Walk<2> walk(static_extents(to),
                {broadcast_strides(inputs[0]->shape, to), broadcast_strides(inputs[1]->shape, to)});

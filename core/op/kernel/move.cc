@@ -39,6 +39,7 @@ RefKernel table_kernel(DType dtype, const std::vector<std::vector<int64_t>>& tab
     inner = std::move(outer.back());
     outer.pop_back();
   }
+  BYOC_CHECK(outer.size() <= kMaxRank, tables.size(), " tables of offsets");
   bool is_empty = inner.empty();
   for (const auto& table : outer) is_empty = is_empty || table.empty();
   if (is_empty) return [](const void* const*, void* const*) {};

@@ -107,6 +107,7 @@ Result<std::vector<size_t>> normal_axes(std::string_view op, const Ints& axes, T
 AxisView around_axis(TypeId type, size_t axis) {
   AxisView view;
   const Shape& shape = type->shape;
+  BYOC_CHECK(axis < shape.size(), "axis ", axis, " of ", type);
   for (size_t d = 0; d < axis; ++d) view.outer *= shape[d].extent();
   view.extent = shape[axis].extent();
   for (size_t d = axis + 1; d < shape.size(); ++d) view.inner *= shape[d].extent();
@@ -147,6 +148,7 @@ std::vector<int64_t> row_major_strides(const std::vector<int64_t>& extents) {
 }
 
 std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
+  BYOC_CHECK(from.size() <= to.size(), "rank ", from.size(), " is broadcast to rank ", to.size());
   std::vector<int64_t> own = row_major_strides(static_extents(from));
   std::vector<int64_t> strides(to.size(), 0);
   size_t shift = to.size() - from.size();
@@ -158,6 +160,9 @@ std::vector<int64_t> broadcast_strides(const Shape& from, const Shape& to) {
 
 template <size_t N>
 Walk<N>::Walk(const std::vector<int64_t>& space, const std::array<std::vector<int64_t>, N>& steps) {
+  for (const auto& of_tensor : steps)
+    BYOC_CHECK(of_tensor.size() >= space.size(), of_tensor.size(), " strides for ", space.size(),
+               " dims");
   for (size_t d = 0; d < space.size(); ++d) {
     is_empty_ = is_empty_ || space[d] == 0;
     if (space[d] == 1) continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/window.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::op {
 namespace {
 
@@ -42,6 +44,7 @@ Result<std::vector<Window>> read_windows(std::string_view op, const Attrs& attrs
 }
 
 Result<Dim> window_extent(std::string_view op, Dim in, const Window& w, bool ceil_mode) {
+  BYOC_CHECK(w.stride > 0, op, ": a window with a stride of ", w.stride);
   if (!in.is_static()) {
     if (w.stride == 1 && w.pad_begin + w.pad_end == w.reach() - 1) return in;
     return invalid(cat(op, ": the extent over which a window slides must be known, it is ", in))

@@ -10,7 +10,10 @@ namespace byoc {
 
 Successors::Successors(const RegionGraph& graph)
     : first(graph.size() + 1, 0), edge(graph.source.size()), target(graph.source.size()) {
-  for (uint32_t u : graph.source) ++first[u + 1];
+  for (uint32_t u : graph.source) {
+    BYOC_CHECK(u < graph.size(), "an edge begins at node ", u, " of ", graph.size());
+    ++first[u + 1];
+  }
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::vector<uint32_t> next(first.begin(), first.end() - 1);
   for (uint32_t v = 0; v < graph.size(); ++v) {
@@ -61,6 +64,7 @@ std::vector<uint32_t> order_by_region(const RegionGraph& g, const Successors& ou
 // is a partition into intervals of one topological order.
 std::vector<uint32_t> number_regions(const RegionGraph& g, const RegionOptions& options,
                                      const std::vector<uint32_t>& order, NodeSets& regions) {
+  BYOC_CHECK(order.size() == g.size(), order.size(), " of ", g.size(), " nodes have a place");
   std::vector<uint32_t> number(g.size());
   uint32_t next = 0, current = UINT32_MAX;
   uint64_t ops = 0, bytes = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "core/partition/convex/waves.h"
 
 namespace byoc {
@@ -67,11 +68,15 @@ void improve(const RegionGraph& g, const Successors& out, uint32_t v, int32_t to
     hi = std::min(hi, label[w] - rise);
     if (rise == 0) best.vote(label[w], g.weight[out.edge[k]]);
   }
+  BYOC_CHECK(lo <= label[v] && label[v] <= hi, "node ", v, " has the label ", label[v],
+             " outside of [", lo, ", ", hi, "]");
   label[v] = best.choose(label[v], lo, hi);
 }
 
 std::vector<int32_t> label_with(const RegionGraph& g, const Successors& out, int sweeps) {
   uint32_t n = g.size();
+  BYOC_CHECK(g.alone.size() == n && g.first.size() == n + 1, n, " nodes have ", g.alone.size(),
+             " flags and ", g.first.size(), " lists of edges");
   std::vector<int32_t> label(n, 0);
   int32_t top = 0;
   for (uint32_t v = 0; v < n; ++v) {
@@ -149,6 +154,8 @@ bool is_coarsest(const RegionGraph& g, const RegionOptions& options,
 }  // namespace
 
 std::vector<uint32_t> find_regions(const RegionGraph& graph, const RegionOptions& options) {
+  for (auto color : graph.color)
+    BYOC_CHECK(color < options.colors.size(), "color ", color, " of ", options.colors.size());
   Successors out(graph);
   NodeSets by_label(graph.size());
   join_equal_labels(graph, options, label_with(graph, out, options.sweeps), by_label);
