@@ -3,6 +3,7 @@
 // outputs with a reference's.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -291,8 +292,13 @@ class Bench {
   /// Looks up the regions and keeps those that ran alone. Keys have no target and no exact sums.
   Result<Observed> observe_all(bool is_complete) const {
     const ModelOptions& model = options_.subject.model;
-    const bool is_used = is_complete && options_.versus.empty() && model.target == "native" &&
-                         !model.exact_sums && options_.observations != "none";
+    // Keys of observations have the target and the options of functions only where they are usual.
+    const bool is_usual = model[option::kTarget] == "native" &&
+                          std::ranges::none_of(option_table(), [&](const OptionInfo& row) {
+                            return row.is_of_functions && model.values.is_given(row);
+                          });
+    const bool is_used =
+        is_complete && options_.versus.empty() && is_usual && options_.observations != "none";
     if (!is_used) return Observed();
     const std::string& folder = options_.observations;
     return observe(programs_, *plugins_, folder.empty() ? measure::default_folder() : folder);
