@@ -13,7 +13,7 @@ namespace {
 constexpr double kLeastNs = 0.45e6;     // of a sample; at most about twice as much
 constexpr double kCalibrateNs = 0.1e6;  // enough runs to estimate one
 constexpr double kThreadClockNs = 1e5;  // the thread's clock costs some 100 ns
-constexpr double kMostNs = 1e9;         // for all samples of a duel
+constexpr double kMostNs = 1e9;         // for all samples of a point or a duel
 constexpr double kBeatNs = 1e8;
 constexpr size_t kRounds = 6, kFewestRounds = 2;  // of a duel
 
@@ -59,9 +59,10 @@ Result<double> Sampler::sample() {
 Result<std::vector<double>> sample_until_clear(Sampler& sampler, double best_ns, double most_ns) {
   std::vector<double> out;
   const double begin = sampler.wall_ns();
+  const size_t least = most_ns < kMostNs ? 1 : kSteps[0].samples;
   for (const Step& step : kSteps) {
     while (out.size() < step.samples) {
-      if (out.size() >= kSteps[0].samples && sampler.wall_ns() - begin > most_ns) return out;
+      if (out.size() >= least && sampler.wall_ns() - begin > most_ns) return out;
       BYOC_TRY(double ns, sampler.sample());
       out.push_back(ns);
     }

@@ -41,7 +41,8 @@ class Sampler {
 };
 
 /// Takes 3 samples, then up to 10, then up to 30. After each of the first two steps it stops when
-/// their time is clearly worse than `best_ns`, and after `most_ns` of work.
+/// their time is clearly worse than `best_ns`, and after `most_ns` of work. With less than a second
+/// of work one sample is enough, otherwise there are 3 at least.
 Result<std::vector<double>> sample_until_clear(Sampler& sampler, double best_ns,
                                                double most_ns = 1e9);
 

@@ -27,7 +27,7 @@ struct ProbeResult {
 };
 
 struct ProbePlan {
-  double min_time_s = 0.02;  // of one step; 3 samples take longer when runs are long
+  double min_time_s = 0.02;  // of one step; a longer run is timed once
   bool check = true;         // compare results with the reference plugin's, where that is quick
   uint32_t timeout_s = 60;   // of a child that measures kBatch probes, without progress
 };

@@ -97,6 +97,12 @@ TEST(SampleUntilClear, EndsAfterASecond) {
   EXPECT_EQ(sample_until_clear(sampler, 1e12)->size(), 4U);
 }
 
+TEST(SampleUntilClear, TakesOneSampleOfALongRunInLittleTime) {
+  Time time;
+  Sampler sampler = time.kernel(0.3e9);
+  EXPECT_EQ(sample_until_clear(sampler, 1e12, 2e7)->size(), 1U);
+}
+
 TEST(Duel, SeesWhichOneIsFaster) {
   Time time;
   Sampler slow = time.kernel(40'000), fast = time.kernel(20'000);
