@@ -212,9 +212,16 @@ class Maker:
         sums = self.node(nodes, "ReduceSum", rows, self.constant([0], np.int64), keepdims=0)
         return self.node(nodes, "Tanh", self.node(nodes, "Add", last, sums))
 
+    def last_rows(self, inner, v):
+        """A row by its number from the end, or up to two as a slice that begins there."""
+        if self.random.random() < 0.5:
+            return self.node(inner, "Gather", v, self.constant([-1], np.int64), axis=0)
+        begin, end = [-int(self.random.integers(1, 3))], [1000]
+        return self.node(inner, "Slice", v, *(self.constant(list_, np.int64) for list_ in (begin, end, [0])))
+
     def grown(self, nodes, x):
         def fill(inner, k, _, v):
-            last = self.node(inner, "Gather", v, self.constant([-1], np.int64), axis=0)
+            last = self.last_rows(inner, v)
             return self.goes_on(inner, k), self.node(inner, "Concat", v, self.node(inner, "Tanh", last), axis=0)
         grown, = self.loop(nodes, fill, [x], 1)
         return self.node(nodes, "ReduceSum", self.node(nodes, "Abs", grown), self.constant([0], np.int64), keepdims=1)
