@@ -26,7 +26,8 @@ struct TrialResult {
   std::string reason;
 };
 
-/// The most seconds of a trial in which this process could run as well.
+/// The most seconds of a trial in which this process could run as well, and the child did not wait
+/// for a processor.
 inline constexpr uint32_t kTrialSeconds = 5;
 
 /// Returns true when this process has one thread. A child that is forked from one of several
