@@ -100,7 +100,7 @@ static void reach_run_errors(const byoc_program* program) {
   DLTensor x = view(&info, NULL);
   x.dtype.bits = 64;
   DLTensor y = x;
-  EXPECT(bad, "input-dtype", p_byoc_run(context, &x, 1, &y, 1));
+  EXPECT(bad, "output-dtype", p_byoc_run(context, &x, 1, &y, 1));
   const int64_t* shape;
   int32_t ndim;
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_context_output_shape(context, 5, &shape, &ndim));
