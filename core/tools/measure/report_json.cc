@@ -195,6 +195,7 @@ Json bench_json(const BenchReport& report) {
         {"used_by_others", report.load.others},
         {"waited", report.load.waited},
         {"busy", report.load.is_busy()}}},
+      {"observations", nullptr},
       {"versus", versus_json(report.versus)}};
   json["inputs"] = Json::array();
   for (size_t k = 0; k < report.inputs.size(); ++k) {

@@ -111,6 +111,7 @@ Status Configuration::load(const measure::Watch& watch) {
   benched.memory = cli::memory_use(benched.timed->session());
   BYOC_TRY(benched.outputs, compare_outputs(subject, *benched.timed, plan_.tolerance));
   bench_.model = subject.model;
+  bench_.options_json = given_json(request_.model.values).dump();
   bench_.reference = subject.reference;
   bench_.why_no_check = subject.why_no_check;
   bench_.input_types = std::move(subject.input_types);
