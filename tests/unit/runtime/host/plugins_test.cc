@@ -92,7 +92,7 @@ TEST(PluginSet, RefusesTheSecondPluginOfAnId) {
   EXPECT_EQ(set->find("faulty")->path(), fs::canonical(fault_path("faulty_none")).string());
   ASSERT_EQ(set->refused().size(), 1u);
   EXPECT_EQ(set->refused()[0].reason, "id \"faulty\" is taken by " + set->find("faulty")->path());
-  EXPECT_EQ(set->refused()[0].help, "remove one of the two files");
+  EXPECT_EQ(set->refused()[0].help, "remove one of the two");
 }
 
 TEST(PluginSet, TakesAFileFoundTwiceOnce) {
