@@ -76,7 +76,7 @@ FAULTS = [
     Fault("fold_batch_norm: a value with other readers is folded", FOLD,
           "first_of_[arg.node] == kNone || uses_(arg) != 1", "first_of_[arg.node] == kNone"),
     Fault("fold_batch_norm: channels of a gemm with trans_b are taken along k", AFFINE,
-          "is_by_rows ? 0 : shape.size() - 1", "is_by_rows ? 1 : shape.size() - 1"),
+          "is_swapped ? rank - 1 - static_cast<size_t>(dim) :", "is_swapped && rank < 2 ? 0 :"),
     Fault("fold_batch_norm: epsilon is dropped", AFFINE,
           "std::sqrt(var[c] + call.attrs->f(\"epsilon\"))", "std::sqrt(var[c])"),
     Fault("assign_layouts: pads of a pool in blocks are in another order", BLOCK,
