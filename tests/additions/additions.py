@@ -97,9 +97,8 @@ OPTION_ROW = """    {.name = "fold-mib",
 """
 SBATCH = """#!/usr/bin/env python3
 import os, shutil, sys
-for word in " ".join(sys.argv).replace("'", " ").replace('"', " ").split():
-    if os.path.exists(os.path.join(word, "sitting.json")):
-        shutil.copy(os.path.join(word, "sitting.json"), "SCRATCH/sitting.json")
+folder = next(word.partition("=")[2] for word in sys.argv if word.startswith("--chdir="))
+shutil.copy(os.path.join(folder, "sitting.json"), "SCRATCH/sitting.json")
 sys.exit("no cluster here")
 """
 PLUGIN_CMAKE = "byoc_add_plugin(byoc_added SOURCES plugin.cc)\n"

@@ -7,6 +7,7 @@ A file that was edited after the object was made excludes it.
 import filecmp
 import json
 import os
+import re
 import subprocess
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ def commands_of(build, renamed=()):
         command = entry["command"]
         for old, new in renamed:
             command = command.replace(str(old), str(new))
-        found[entry["output"]] = command
+        found[re.search(r" -o (\S+)", command)[1]] = command
     return found
 
 
