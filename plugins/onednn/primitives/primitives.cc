@@ -286,8 +286,8 @@ void check_type(const Unit& unit, const Type& type) {
     throw Refusal{std::string(sdk::dtype_name(type.dtype)) + " would lose NaN"};
   if (compares_elements(unit.node->op) && data == DataType::s32)
     throw Refusal{"i32 would be rounded to the 24 bits of f32"};
-  if (data == DataType::f16 && takes_integers(unit.node->op))
-    throw Refusal{"f16 would lose the sign of 0"};  // by a reorder, in oneDNN 2.6
+  if (is_half && takes_integers(unit.node->op))  // by a reorder, in oneDNN 2.6
+    throw Refusal{std::string(sdk::dtype_name(type.dtype)) + " would lose the sign of 0"};
   bool has_f32_operands = unit.node->op == "batch_norm" || unit.node->op == "layer_norm";
   if (data == DataType::f32 || (is_half && !has_f32_operands) || takes_integers(unit.node->op))
     return;
