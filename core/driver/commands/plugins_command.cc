@@ -2,8 +2,7 @@
 // byoc plugins: lists the plugins that were found, with folders and patterns, and those refused.
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
-#include "core/tools/doctor/examination.h"
-#include "core/tools/model/model_options.h"
+#include "core/library/installed.h"
 #include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
 
@@ -14,49 +13,12 @@ struct Options {
   PluginFlags plugins;
 };
 
-struct FlagName {
-  uint32_t flag;
-  std::string_view name;
-};
-constexpr FlagName kFlags[] = {
-    {BYOC_PLUGIN_DEFAULT, "default"},       {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
-    {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"}, {BYOC_PLUGIN_LOOPS, "loops"},
-    {BYOC_PLUGIN_COUNTED, "counted"},       {BYOC_PLUGIN_ATTENTION, "attention"},
-    {BYOC_PLUGIN_CHAINS, "chains"}};
-
 std::string flags_text(const Plugin& plugin) {
   std::string out;
-  for (const FlagName& row : kFlags) {
+  for (const PluginFlagName& row : plugin_flag_names()) {
     if (plugin.flags() & row.flag) out += cat(out.empty() ? "" : ", ", row.name);
   }
   return out;
-}
-
-Json plugin_json(const Plugin& plugin) {
-  Json patterns = Json::array();
-  for (const PluginPattern& pattern : plugin.patterns()) {
-    patterns.push_back({{"name", pattern.name}, {"priority", pattern.priority}});
-  }
-  Json json = {{"id", plugin.id()}, {"version", plugin.version()}, {"priority", plugin.priority()}};
-  for (const FlagName& row : kFlags) json[std::string(row.name)] = (plugin.flags() & row.flag) != 0;
-  json["judges"] = plugin.has_judge();
-  json["max_ops"] = plugin.max_ops();
-  json["max_bytes"] = plugin.max_bytes();
-  json["library"] = plugin.path();
-  json["patterns"] = patterns;
-  return json;
-}
-
-/// The plugins that are offered ops, in order, and then the default codegens.
-struct Order {
-  std::vector<std::string> compilers, defaults;
-};
-
-Result<Order> order_of(std::shared_ptr<const PluginSet> set) {
-  BuildOptions options;
-  options.plugins = std::move(set);
-  BYOC_TRY(PassContext context, make_context({}, options));
-  return Order{context.compilers, context.defaults};
 }
 
 std::string joined(const std::vector<std::string>& ids, std::string_view none) {
@@ -65,39 +27,11 @@ std::string joined(const std::vector<std::string>& ids, std::string_view none) {
   return out.empty() ? std::string(none) : out;
 }
 
-std::string order_text(const Order& order) {
-  return cat("order: ", joined(order.compilers, "none"),
+std::string order_text(const ListedPlugins& listed) {
+  return cat("order: ", joined(listed.compilers, "none"),
              " (highest priority first; --compiler A,B sets another order)\n",
-             "rest:  ", joined(order.defaults, "none"),
+             "rest:  ", joined(listed.defaults, "none"),
              " (plugins with the flag default; --default ID sets the first)\n");
-}
-
-Json fields(const PluginSet& set, const Order& order, const std::vector<AbsentPlugin>& absent) {
-  Json plugins = Json::array(), refused = Json::array(), not_built = Json::array(),
-       unopened = Json::array();
-  for (const AbsentPlugin& one : absent)
-    not_built.push_back({{"id", one.id}, {"reason", one.reason}, {"help", one.help}});
-  for (const auto& plugin : set.all()) plugins.push_back(plugin_json(*plugin));
-  for (const RefusedPlugin& r : set.refused()) {
-    refused.push_back({{"id", r.id},
-                       {"version", r.version},
-                       {"library", r.path},
-                       {"reason", r.reason},
-                       {"help", r.help}});
-  }
-  for (const UnopenedPlugin& one : set.unopened()) {
-    unopened.push_back({{"id", one.id},
-                        {"version", one.version},
-                        {"priority", one.priority},
-                        {"library", one.path}});
-  }
-  return {{"plugins", plugins},
-          {"not_opened", unopened},
-          {"refused", refused},
-          {"not_built", not_built},
-          {"order", order.compilers},
-          {"defaults", order.defaults},
-          {"searched", {{"files", set.search().files}, {"folders", set.search().folders}}}};
 }
 
 std::string usable_text(const PluginSet& set) {
@@ -144,15 +78,14 @@ std::string searched_text(const PluginSearch& search) {
 }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(auto set, find_plugins(options.plugins));
-  BYOC_TRY(Order order, order_of(set));
-  const std::vector<AbsentPlugin> absent = absent_plugins(*set);
-  cli::print_text(cat(usable_text(*set), unopened_text(*set), order_text(order), refused_text(*set),
-                      absent_text(absent), searched_text(set->search())),
+  BYOC_TRY(ListedPlugins listed, list_plugins(options.plugins));
+  const PluginSet& set = *listed.set;
+  cli::print_text(cat(usable_text(set), unopened_text(set), order_text(listed), refused_text(set),
+                      absent_text(listed.absent), searched_text(set.search())),
                   common);
-  BYOC_TRY_STATUS(cli::print_json(common, "plugins", fields(*set, order, absent)));
-  BYOC_TRY_STATUS(set->check_options());
-  Status named = cli::check_named_plugins(*set, options.plugins.files);
+  BYOC_TRY_STATUS(cli::print_json(common, "plugins", json_of(listed)));
+  BYOC_TRY_STATUS(set.check_options());
+  Status named = cli::check_named_plugins(set, options.plugins.files);
   if (!named.ok()) cli::print_warning(named.message(), common);
   return named.ok() ? cli::kDone : cli::kFailed;
 }
