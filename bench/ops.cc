@@ -80,7 +80,7 @@ Result<std::unique_ptr<measure::TimedSession>> prepare(const driver::Subject& su
 void run(benchmark::State& state, const SingleOp& op, const std::string& plugin) {
   driver::SubjectRequest request{.op = op};
   request.model[option::kCompiler] = {plugin};
-  auto subject = driver::make_subject(request, {}, [](const std::string&) {});
+  auto subject = driver::make_subject(request, nullptr, [](const std::string&) {});
   BYOC_CHECK(subject.ok(), name_of(op, plugin), ": ", subject.status().to_string());
   auto timed = prepare(*subject, plugin);
   BYOC_CHECK(timed.ok(), name_of(op, plugin), ": ", timed.status().to_string());

@@ -96,8 +96,8 @@ Result<Pairs> measure(Runner& runner, uint32_t pairs, bool is_profiled) {
 std::string percent(double share) { return cli::format_fixed(100 * share, 2) + " %"; }
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
-  BYOC_TRY(driver::Subject subject,
-           driver::make_subject(options.subject, common, [](const std::string&) {}));
+  BYOC_TRY(driver::Subject subject, driver::make_subject(options.subject, driver::warn_to(common),
+                                                         [](const std::string&) {}));
   BYOC_TRY(driver::Compiled compiled, subject.compile(options.subject.model[option::kThreads]));
   BYOC_TRY(auto session, Session::load(std::move(compiled.executable), subject.plugins,
                                        {.threads = options.subject.model[option::kThreads]}));

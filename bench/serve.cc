@@ -67,7 +67,8 @@ Result<int> serve(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(std::string path, driver::model_path(options.model.model));
   driver::ModelOptions model = options.model;
   BYOC_TRY_STATUS(driver::set_open_sizes(model, options.inputs).status());
-  BYOC_TRY(driver::Runnable runnable, driver::make_runnable(model, path, options.inputs, common));
+  BYOC_TRY(driver::Runnable runnable,
+           driver::make_runnable(model, path, options.inputs, driver::hooks_for(common)));
   BYOC_TRY(auto session, Session::load(std::move(runnable.executable), runnable.plugins,
                                        {.threads = options.model[option::kThreads]}));
   BYOC_TRY(auto named,

@@ -20,6 +20,13 @@ ModelOptions options_of(const ModelRequest& request) {
   return out;
 }
 
+std::function<bool(std::string_view, uint64_t, uint64_t)> watch_of(const ModelRequest& request) {
+  return [&request](std::string_view what, uint64_t done, uint64_t total) {
+    if (request.progress) request.progress(what, done, total);
+    return request.cancel == nullptr || !request.cancel->is_cancelled();
+  };
+}
+
 }  // namespace driver
 
 Status set_option(ModelRequest& request, std::string_view name, const std::string& value) {

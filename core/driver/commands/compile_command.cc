@@ -224,7 +224,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   const std::optional<SpillScope> spill = spill_beside(options.output);
   CompileHooks hooks;
   hooks.imported = [&](const IRModule& module, const BuildOptions& build_with) -> Status {
-    warn_of_import(module, common);
+    warn_of_import(module, warn_to(common));
     return options.measures ? measure_plan(module, build_with, common) : Status();
   };
   hooks.build = [&](IRModule module, const BuildOptions& build_with) {
@@ -233,9 +233,9 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(const CompiledModel built, compile_file(options.model, hooks));
   const Sizes& sizes = built.sizes;
   BYOC_TRY_STATUS(save(sizes, options.output));
-  warn_unused_plans(built.report, common);
+  warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
-  warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, common);
+  warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));
   Json json = fields(sizes, options.output, built.compile_ns);
   add_tuning_json(options.model, json);
   cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),

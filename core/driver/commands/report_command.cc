@@ -90,7 +90,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   Progress progress(common);
   Interrupt interrupt;
   interrupt.set_watched(true);
-  ReportPlan plan{options.timing, options.tolerance, options.no_run, common};
+  ReportPlan plan{options.timing, options.tolerance, options.no_run, warn_to(common)};
   Result<Json> data = report_json(options.subject, options.vs, plan,
                                   [&](std::string_view what, uint64_t done, uint64_t total) {
                                     progress.show(what, done, total);

@@ -39,7 +39,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   ModelOptions model = options.model;
   BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.run.inputs));
   cli::print_text(assumed_text(sizes), common);
-  BYOC_TRY(Runnable runnable, make_runnable(model, path, options.run.inputs, common));
+  BYOC_TRY(Runnable runnable, make_runnable(model, path, options.run.inputs, hooks_for(common)));
   cli::print_text(cli::size_text(runnable.size), common);
   SessionOptions session_options{.threads = options.model[option::kThreads],
                                  .allow_native = !options.no_native,

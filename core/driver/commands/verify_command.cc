@@ -244,8 +244,8 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   }
   if (!verified.ok()) return with_cure(std::move(verified.status()), options);
   const Verification& verification = verified->verification;
-  warn_unused_plans(verified->report, common);
-  warn_unused_plugins(verification.plugins, *verified->plugins, options.model, common);
+  warn_unused_plans(verified->report, warn_to(common));
+  warn_unused_plugins(verification.plugins, *verified->plugins, options.model, warn_to(common));
   if (!verified->why_not_written.empty())
     cli::print_warning(cat("the piece was not written: ", verified->why_not_written), common);
   const std::string& folder = verified->folder;

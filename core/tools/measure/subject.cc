@@ -6,7 +6,6 @@
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
-#include "core/tools/model/runnable.h"
 #include "core/tools/replay/region_limits.h"
 #include "core/tools/replay/run_replay.h"
 #include "core/tools/verify/output_limits.h"
@@ -25,9 +24,9 @@ Result<Compiled> timed_compile(F&& compile) {
 /// Makes one Subject.
 class Maker {
  public:
-  Maker(const SubjectRequest& request, const cli::CommonOptions& common,
+  Maker(const SubjectRequest& request, const Warn& warn,
         const std::function<void(const std::string&)>& doing)
-      : request_(request), common_(common), doing_(doing) {}
+      : request_(request), warn_(warn), doing_(doing) {}
 
   Result<Subject> make() {
     if (!request_.op.op.empty()) {
@@ -136,7 +135,7 @@ class Maker {
   // ---- .byoc
   Status artifact_work() {
     BYOC_TRY(Runnable runnable,
-             make_runnable(request_.model, subject_.model, request_.inputs, common_));
+             make_runnable(request_.model, subject_.model, request_.inputs, {warn_, nullptr}));
     subject_.size = std::move(runnable.size);
     subject_.why_no_check = request_.no_check
                                 ? "--no-check"
@@ -206,7 +205,7 @@ class Maker {
   }
 
   const SubjectRequest& request_;
-  const cli::CommonOptions& common_;
+  const Warn& warn_;
   const std::function<void(const std::string&)>& doing_;
   Subject subject_;
 };
@@ -228,9 +227,9 @@ Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
   return out;
 }
 
-Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOptions& common,
+Result<Subject> make_subject(const SubjectRequest& request, const Warn& warn,
                              const std::function<void(const std::string&)>& doing) {
-  return Maker(request, common, doing).make();
+  return Maker(request, warn, doing).make();
 }
 
 }  // namespace byoc::driver

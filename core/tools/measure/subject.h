@@ -12,6 +12,7 @@
 #include "core/tools/measure/single_op.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/given_shapes.h"
 #include "runtime/cli/values.h"
@@ -56,8 +57,9 @@ Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
                                                    double tolerance);
 
 /// Reads the model, makes its inputs and computes the right outputs. `doing` is called before work
-/// that takes time. Errors: slug "usage", those of reading, compiling and running.
-Result<Subject> make_subject(const SubjectRequest& request, const cli::CommonOptions& common,
+/// that takes time; `warn` may be empty. Errors: slug "usage", and those of reading the
+/// model, of compiling and of running.
+Result<Subject> make_subject(const SubjectRequest& request, const Warn& warn,
                              const std::function<void(const std::string&)>& doing);
 
 /// Returns the request of a second configuration: `text` holds words such as "compiler=llvm",

@@ -10,6 +10,17 @@
 
 namespace byoc::driver {
 
+Warn warn_to(const cli::CommonOptions& common) {
+  return [&common](const std::string& text) { cli::print_warning(text, common); };
+}
+
+RunnableHooks hooks_for(const cli::CommonOptions& common) {
+  return {warn_to(common), [&common](IRModule module, const BuildOptions& build_with) {
+            CompileProgress progress(user_cancellation(), common);
+            return build(std::move(module), build_with);
+          }};
+}
+
 Status check_artifact_flags(const ModelOptions& options) {
   std::vector<std::string> flags;
   bool is_any_given = false;
@@ -26,8 +37,7 @@ Status check_artifact_flags(const ModelOptions& options) {
 }
 
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
-                               const std::vector<std::string>& inputs,
-                               const cli::CommonOptions& common) {
+                               const std::vector<std::string>& inputs, const RunnableHooks& hooks) {
   Runnable out;
   if (is_artifact(path)) {
     BYOC_TRY_STATUS(check_artifact_flags(options));
@@ -37,21 +47,19 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
     if (!picked.ok()) return std::move(picked.status()).at(path);
     out.size = *std::move(picked);
     out.executable = std::move(out.size.executable);
-    warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
+    warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, hooks.warn);
     return out;
   }
   BYOC_TRY(IRModule module, load_model(options));
-  warn_of_import(module, common);
+  warn_of_import(module, hooks.warn);
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
   Report report;
   build_with.report = &report;
-  {
-    CompileProgress progress(user_cancellation(), common);
-    BYOC_TRY(out.executable, build(std::move(module), build_with));
-  }
-  warn_unused_plans(report, common);
-  warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, common);
+  BYOC_TRY(out.executable, hooks.build ? hooks.build(std::move(module), build_with)
+                                       : build(std::move(module), build_with));
+  warn_unused_plans(report, hooks.warn);
+  warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, hooks.warn);
   return out;
 }
 
@@ -62,37 +70,35 @@ std::set<std::string> plugins_of(const Executable& executable) {
 }
 
 void warn_unused_plugins(const std::set<std::string>& used, const PluginSet& plugins,
-                         const ModelOptions& options, const cli::CommonOptions& common) {
+                         const ModelOptions& options, const Warn& warn) {
+  if (!warn) return;
   const char* cure = is_artifact(options.model) ? "it was compiled without this plugin"
                                                 : "byoc explain has the reasons";
   for (const std::string& file : options[option::kPlugin]) {
     for (const auto& plugin : plugins.all()) {
       if (used.contains(plugin->id()) || !cli::is_same_file(plugin->path(), file)) continue;
-      cli::print_warning(
-          cat("--plugin ", file, ": ", plugin->id(), " runs nothing of the model; ", cure), common);
+      warn(cat("--plugin ", file, ": ", plugin->id(), " runs nothing of the model; ", cure));
     }
   }
 }
 
-void warn_of_import(const IRModule& module, const cli::CommonOptions& common) {
+void warn_of_import(const IRModule& module, const Warn& warn) {
   const Function* entry = module.find(module.entry);
-  if (entry == nullptr) return;
-  for (const std::string& warning : entry->attrs.strings("import_warnings"))
-    cli::print_warning(warning, common);
+  if (entry == nullptr || !warn) return;
+  for (const std::string& warning : entry->attrs.strings("import_warnings")) warn(warning);
   const int64_t opset = entry->attrs.i("opset", 0);
   if (opset <= newest_onnx_opset()) return;
-  cli::print_warning(cat("the model is of opset ", opset, ", its operators are taken as those of ",
-                         newest_onnx_opset(), ", the newest one known"),
-                     common);
+  warn(cat("the model is of opset ", opset, ", its operators are taken as those of ",
+           newest_onnx_opset(), ", the newest one known"));
 }
 
-void warn_unused_plans(const Report& report, const cli::CommonOptions& common) {
+void warn_unused_plans(const Report& report, const Warn& warn) {
+  if (!warn) return;
   std::set<std::string> printed;
   for (const Report::Remark& remark : report.remarks) {
     const bool is_unused =
         remark.kind == Report::Remark::kNote && (remark.op == "plan" || remark.op == "symbol");
-    if (is_unused && printed.insert(remark.reason).second)
-      cli::print_warning(remark.reason, common);
+    if (is_unused && printed.insert(remark.reason).second) warn(remark.reason);
   }
 }
 

@@ -95,7 +95,7 @@ Status Configuration::load(const measure::Watch& watch) {
   request_.model.tuning = std::make_shared<TuningUse>();  // of this compilation alone
   bool is_wanted = true;
   auto doing = [&](const std::string& what) { is_wanted = watch(what, 0, 0) && is_wanted; };
-  BYOC_TRY(Subject subject, make_subject(request_, plan_.common, doing));
+  BYOC_TRY(Subject subject, make_subject(request_, plan_.warn, doing));
   doing("compiling");
   if (!is_wanted) return interrupted();
   BYOC_TRY(Compiled compiled, subject.compile(request_.model[option::kThreads]));

@@ -12,7 +12,7 @@ struct ReportPlan {
   measure::TimingPlan timing;
   double tolerance = -1;
   bool no_run = false;  // nothing is compiled for runs, run or measured
-  const cli::CommonOptions& common;
+  Warn warn;            // may be empty
 };
 
 /// Returns the data of the page: "model", "machine", "plugins", "interrupted" (the user stopped the
