@@ -3,30 +3,15 @@
 
 #include <chrono>
 #include <cmath>
-#include <optional>
 
 #include "byoc/base/json.h"
 #include "byoc/base/literal.h"
-#include "runtime/cli/memory.h"
 #include "runtime/cli/output.h"
+#include "runtime/cli/ran.h"
 #include "runtime/cli/span_report.h"
-#include "runtime/cli/steady.h"
-#include "runtime/session/profile.h"
 
 namespace byoc::cli {
 namespace {
-
-struct Ran {
-  std::vector<NamedInput> inputs;
-  std::vector<Tensor> outputs;
-  std::vector<std::string> files;   // empty without --output-dir
-  std::vector<ProfileRow> profile;  // empty without --profile
-  std::optional<MemoryUse> memory;  // with --profile
-  std::vector<SpanRow> spans;       // the same
-  std::vector<double> first_ns;     // the same: of each step in the first run
-  SteadyProfile steady;             // the same
-  double time_ns = 0;               // of the first run
-};
 
 /// Fills in the parts of a profile: the first run, which `context` recorded, and later ones.
 Status add_profile(const Session& session, const Context& context, std::span<const DLTensor> in,
@@ -40,8 +25,7 @@ Status add_profile(const Session& session, const Context& context, std::span<con
   return {};
 }
 
-Result<Ran> run_once(const Session& session, std::vector<NamedInput> inputs,
-                     const RunFlags& flags) {
+Result<Ran> run_on(const Session& session, std::vector<NamedInput> inputs, const RunFlags& flags) {
   Ran ran{.inputs = std::move(inputs)};
   std::vector<DLTensor> in, out;
   for (const NamedInput& input : ran.inputs) in.push_back(input.tensor.view());
@@ -146,7 +130,45 @@ std::string profile_table(const Ran& ran) {
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-Json to_json(const Session& session, const std::string& model, const Ran& ran) {
+void print_run(const Session& session, const Ran& ran, const CommonOptions& common) {
+  if (!common.quiet) print_text(input_lines(session, ran), common);
+  print_text(output_table(session, ran), common);
+  if (!ran.profile.empty()) print_text("\n" + profile_table(ran), common);
+  if (ran.memory) print_text(memory_line(*ran.memory), common);
+  if (!ran.spans.empty()) print_text("\n" + span_text(ran.spans, common.verbose), common);
+  std::string steady =
+      ran.profile.empty() ? "" : cat("; later runs ", format_time(ran.steady.total_ns));
+  print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
+                 session.threads() == 1 ? " thread" : " threads",
+                 "; first run, without reading the model", steady, "\n"),
+             common);
+}
+
+}  // namespace
+
+void add_run_options(Command& command, RunFlags& flags) {
+  auto& options = command.options;
+  options.push_back({"--input", "NAME=VALUE",
+                     "a.npy, f32[1,3]=0.5, zeros, 1,2,3; those not given are random",
+                     &flags.inputs});
+  options.push_back(
+      {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
+  options.push_back({"--profile", "",
+                     "more runs: time of every step and of the spans inside kernels; memory",
+                     &flags.profile});
+  options.push_back(
+      {"--trace", "FILE", "the run as a trace, for chrome://tracing or Perfetto", &flags.trace});
+  options.push_back({"--seed", "N", "of random inputs (default 0)", &flags.seed});
+}
+
+Result<Ran> run_once(const Session& session, const std::string& model, const RunFlags& flags,
+                     const TensorReaders& readers) {
+  auto inputs = make_inputs(session.inputs(), flags.inputs, flags.seed, readers);
+  if (!inputs.ok()) return std::move(inputs.status()).at(model);
+  return run_on(session, *std::move(inputs), flags);
+}
+
+Json run_json(const Session& session, const std::string& model, const Ran& ran) {
   Json json = {{"model", model}, {"threads", session.threads()}, {"time_ns", ran.time_ns}};
   for (const char* list : {"inputs", "outputs", "profile"}) json[list] = Json::array();
   json["spans"] = span_json(ran.spans);
@@ -190,50 +212,17 @@ Json to_json(const Session& session, const std::string& model, const Ran& ran) {
   return json;
 }
 
-void print_run(const Session& session, const Ran& ran, const CommonOptions& common) {
-  if (!common.quiet) print_text(input_lines(session, ran), common);
-  print_text(output_table(session, ran), common);
-  if (!ran.profile.empty()) print_text("\n" + profile_table(ran), common);
-  if (ran.memory) print_text(memory_line(*ran.memory), common);
-  if (!ran.spans.empty()) print_text("\n" + span_text(ran.spans, common.verbose), common);
-  std::string steady =
-      ran.profile.empty() ? "" : cat("; later runs ", format_time(ran.steady.total_ns));
-  print_text(cat("ran in ", format_time(ran.time_ns), ", ", session.threads(),
-                 session.threads() == 1 ? " thread" : " threads",
-                 "; first run, without reading the model", steady, "\n"),
-             common);
-}
-
-}  // namespace
-
-void add_run_options(Command& command, RunFlags& flags) {
-  auto& options = command.options;
-  options.push_back({"--input", "NAME=VALUE",
-                     "a.npy, f32[1,3]=0.5, zeros, 1,2,3; those not given are random",
-                     &flags.inputs});
-  options.push_back(
-      {"--output-dir", "DIR", "write each output and outputs.json there", &flags.output_dir});
-  options.push_back({"--profile", "",
-                     "more runs: time of every step and of the spans inside kernels; memory",
-                     &flags.profile});
-  options.push_back(
-      {"--trace", "FILE", "the run as a trace, for chrome://tracing or Perfetto", &flags.trace});
-  options.push_back({"--seed", "N", "of random inputs (default 0)", &flags.seed});
-}
-
 Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
                    const CommonOptions& common, const TensorReaders& readers,
                    const OutputFormat& format, const nlohmann::ordered_json* more) {
   for (const std::string& warning : session.warnings()) print_warning(warning, common);
   BYOC_TRY_STATUS(session.check_externs());
-  auto inputs = make_inputs(session.inputs(), flags.inputs, flags.seed, readers);
-  if (!inputs.ok()) return std::move(inputs.status()).at(model);
-  BYOC_TRY(Ran ran, run_once(session, *std::move(inputs), flags));
+  BYOC_TRY(Ran ran, run_once(session, model, flags, readers));
   if (!flags.output_dir.empty()) {
     BYOC_TRY(ran.files, write_outputs(flags.output_dir, session.outputs(), ran.outputs, format));
   }
   print_run(session, ran, common);
-  Json json = to_json(session, model, ran);
+  Json json = run_json(session, model, ran);
   if (more != nullptr) json.update(*more);
   return print_json(common, "run", json);
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc run: compiles a model if necessary, runs it once, and shows and writes the outputs.
 #include "byoc/base/json.h"
-#include "byoc/runtime/session.h"
 #include "core/driver/commands/commands.h"
 #include "core/import/onnx/file/tensor_file.h"
+#include "core/library/profiled.h"
 #include "core/tools/model/bindings.h"
-#include "core/tools/model/interrupt.h"
-#include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
-#include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
 
@@ -35,25 +32,15 @@ Result<cli::OutputFormat> output_format(const std::string& name) {
 
 Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY(cli::OutputFormat format, output_format(options.format));
-  BYOC_TRY(std::string path, model_path(options.model.model));
-  ModelOptions model = options.model;
-  BYOC_TRY(AssumedSizes sizes, set_open_sizes(model, options.run.inputs));
-  cli::print_text(assumed_text(sizes), common);
-  BYOC_TRY(Runnable runnable, make_runnable(model, path, options.run.inputs, hooks_for(common)));
-  cli::print_text(cli::size_text(runnable.size), common);
-  SessionOptions session_options{.threads = options.model[option::kThreads],
-                                 .allow_native = !options.no_native,
-                                 .cancel = &user_cancellation()};
-  BYOC_TRY(auto session,
-           Session::load(std::move(runnable.executable), runnable.plugins, session_options));
-  BYOC_TRY_STATUS(session->check_externs());
-  cli::print_text(tuning_text(options.model), common);
-  Json more = Json::object();
-  add_tuning_json(options.model, more);
-  add_assumed_json(sizes, more);
-  cli::add_size_json(runnable.size, more);
-  BYOC_TRY_STATUS(
-      cli::run_session(*session, path, options.run, common, tensor_readers(), format, &more));
+  ReadyHooks hooks{hooks_for(common), [&](const AssumedSizes& sizes) {
+                     cli::print_text(assumed_text(sizes), common);
+                   }};
+  BYOC_TRY(const ReadyModel ready,
+           ready_file(options.model, options.run.inputs, !options.no_native, hooks));
+  cli::print_text(cat(cli::size_text(ready.size), tuning_text(options.model)), common);
+  const Json more = json_of(ready, options.model);
+  BYOC_TRY_STATUS(cli::run_session(*ready.session, ready.path, options.run, common,
+                                   tensor_readers(), format, &more));
   return cli::kDone;
 }
 
