@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # byoc_c_library(NAME MACROS macros... LINK libraries...): lib<NAME>.so.0, which exports the functions of
-# include/byoc/c/byoc.h that are marked with one of the macros, and nothing else.
+# include/byoc/c/*.h that are marked with one of the macros, and nothing else.
 function(byoc_c_library name)
   cmake_parse_arguments(ARG "" "" "MACROS;LINK" ${ARGN})
-  set(header ${PROJECT_SOURCE_DIR}/include/byoc/c/byoc.h)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
   list(JOIN ARG_MACROS "|" macros)
-  file(STRINGS ${header} lines REGEX "^(${macros}) .*byoc_[a-z_]+\\(")
   set(functions "")
-  foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^.*[ *](byoc_[a-z_]+)\\(.*" "\\1" function "${line}")
-    string(APPEND functions "    ${function};\n")
+  foreach(header byoc tools)
+    set(header ${PROJECT_SOURCE_DIR}/include/byoc/c/${header}.h)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+    file(STRINGS ${header} lines REGEX "^(${macros}) .*byoc_[a-z_]+\\(")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^.*[ *](byoc_[a-z_]+)\\(.*" "\\1" function "${line}")
+      string(APPEND functions "    ${function};\n")
+    endforeach()
   endforeach()
   set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
   file(CONFIGURE OUTPUT ${map} CONTENT "BYOC_C_0 {\n  global:\n${functions}  local: *;\n};\n" @ONLY)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors, options, cancelling and versions of byoc/c/byoc.h.
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -29,8 +30,15 @@ Status null_argument(const char* name) {
   return invalid(cat("the argument `", name, "` is NULL")).with_slug("null-argument");
 }
 
-const Cancellation* cancellation_of(const byoc_watch* watch) {
-  return watch != nullptr && watch->cancel != nullptr ? &watch->cancel->cancellation : nullptr;
+Result<const Cancellation*> cancellation_of(const byoc_watch* watch) {
+  if (watch == nullptr) return nullptr;
+  constexpr size_t kLeast = offsetof(byoc_watch, user) + sizeof(watch->user);
+  if (watch->size < kLeast) {
+    return invalid(cat("byoc_watch.size is ", watch->size, ", expected at least ", kLeast))
+        .with_slug("watch-size")
+        .with_help("set it to sizeof(byoc_watch)");
+  }
+  return watch->cancel != nullptr ? &watch->cancel->cancellation : nullptr;
 }
 
 }  // namespace byoc::c

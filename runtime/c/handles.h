@@ -69,7 +69,9 @@ Status give(Result<std::unique_ptr<Handle>> made, Handle** out) {
   return {};
 }
 
-const Cancellation* cancellation_of(const byoc_watch* watch);
+/// Returns the canceller's, null where the watch has none. Errors: slug "watch-size" for a `size`
+/// with which it has not all members of minor 1.
+Result<const Cancellation*> cancellation_of(const byoc_watch* watch);
 
 }  // namespace byoc::c
 

@@ -66,7 +66,7 @@ Result<std::unique_ptr<byoc_session>> new_session(const byoc_program& program, s
   const Executable& executable = program.sizes[k].executable;
   BYOC_TRY(LoadOptions with, load_options(options));
   with.search.ids = ids_of(executable);
-  with.session.cancel = cancellation_of(watch);
+  BYOC_TRY(with.session.cancel, cancellation_of(watch));
   auto out = std::make_unique<byoc_session>();
   out->plugins = PluginSet::load(with.search);
   BYOC_TRY_STATUS(cli::check_named_plugins(*out->plugins, with.files));

@@ -6,15 +6,16 @@
 
 #include "byoc/c/byoc.h"
 
-/* Every function of the header, loaded by name. */
+/* Every function of the headers, loaded by name. */
 #define RUNTIME_FUNCTIONS(X)                                                                      \
   X(byoc_version)                                                                                 \
   X(byoc_c_api_minor)                                                                             \
   X(byoc_error_new)                                                                               \
   X(byoc_error_code)                                                                              \
-  X(byoc_error_slug) X(byoc_error_message) X(byoc_error_where) X(byoc_error_help)                 \
-      X(byoc_error_text) X(byoc_error_free) X(byoc_text_free) X(byoc_options_new)                 \
-          X(byoc_options_set) X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel) \
+  X(byoc_error_slug)                                                                              \
+  X(byoc_error_message) X(byoc_error_where) X(byoc_error_help) X(byoc_error_text)                 \
+      X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)                \
+          X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel)                     \
               X(byoc_canceller_free) X(byoc_register_plugin) X(byoc_plugin_host) X(byoc_shutdown) \
                   X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)           \
                       X(byoc_program_size_count) X(byoc_program_size_label) X(byoc_program_free)  \
@@ -24,9 +25,16 @@
                                       X(byoc_session_warning) X(byoc_session_set_extern)          \
                                           X(byoc_session_free) X(byoc_context_new) X(byoc_run)    \
                                               X(byoc_context_output_shape) X(byoc_context_free)
+/* Those that take a model and return a text. */
+#define MODEL_FUNCTIONS(X) \
+  X(byoc_explain)          \
+  X(byoc_verify)           \
+  X(byoc_place)            \
+  X(byoc_tune)             \
+  X(byoc_partition) X(byoc_partition_svg) X(byoc_bench) X(byoc_profile) X(byoc_report)
 #define COMPILE_FUNCTIONS(X) \
   X(byoc_compile_model)      \
-  X(byoc_option_names) X(byoc_explain) X(byoc_verify) X(byoc_place) X(byoc_tune)
+  X(byoc_option_names) X(byoc_plugins) X(byoc_doctor) MODEL_FUNCTIONS(X)
 
 #define DECLARE(name) extern __typeof__(&name) p_##name;
 RUNTIME_FUNCTIONS(DECLARE)

@@ -3,7 +3,8 @@
  *   c_program compile LIBRARY MODEL PLUGINS ARTIFACT     compiles MODEL, saves it
  *   c_program run LIBRARY ARTIFACT PLUGINS OUTPUT        loads it from memory, runs it in 8 threads
  *                                                        on ones, writes the first output's bytes
- *   c_program json LIBRARY MODEL PLUGINS COMMAND         prints what byoc_explain, ... give
+ *   c_program json LIBRARY MODEL PLUGINS COMMAND NAME=VALUE...   prints what byoc_COMMAND gives;
+ *                                                        MODEL - is no model
  *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
  *   c_program register LIBRARY MODEL PLUGINS             runs MODEL by a plugin of this program
  *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
@@ -158,21 +159,33 @@ static void run_file(const char* artifact, const char* plugins, const char* outp
   p_byoc_session_free(session);
 }
 
-static void print_json(const char* model, const char* plugins, const char* command) {
-  byoc_options* options = options_with(plugins, "onednn,llvm");
-  check(p_byoc_options_set(options, "shape", "N=1"));
-  char* json = NULL;
-  if (strcmp(command, "explain") == 0) {
-    check(p_byoc_explain(model, options, NULL, &json));
-  } else if (strcmp(command, "verify") == 0) {
-    check(p_byoc_options_set(options, "against", "json"));
-    check(p_byoc_options_set(options, "seed", "3"));
-    check(p_byoc_verify(model, options, NULL, &json));
-  } else {
-    check(p_byoc_options_set(options, "estimates", NULL));
-    check(p_byoc_place(model, options, NULL, &json));
+typedef byoc_error* (*model_fn)(const char*, const byoc_options*, const byoc_watch*, char**);
+
+static model_fn function_named(const char* command) {
+#define FIND(name) \
+  if (strcmp(command, #name + strlen("byoc_")) == 0) return p_##name;
+  MODEL_FUNCTIONS(FIND)
+  return NULL;
+}
+
+/* `settings` are words such as "seed=3" and "no-check", up to a null pointer. */
+static void print_json(const char* model, const char* plugins, const char* command,
+                       char** settings) {
+  byoc_options* options = options_with(plugins, NULL);
+  for (; *settings != NULL; ++settings) {
+    char* equals = strchr(*settings, '=');
+    if (equals != NULL) *equals = 0;
+    check(p_byoc_options_set(options, *settings, equals == NULL ? NULL : equals + 1));
   }
+  const model_fn function = function_named(command);
+  byoc_watch watch = {sizeof watch, NULL, progress, &progress_calls};
+  char* json = NULL;
+  if (function != NULL)
+    check(function(strcmp(model, "-") == 0 ? NULL : model, options, &watch, &json));
+  else if (strcmp(command, "plugins") == 0) check(p_byoc_plugins(options, &watch, &json));
+  else check(p_byoc_doctor(options, &watch, &json));
   fputs(json, stdout);
+  if (strcmp(command, "bench") == 0 && progress_calls == 0) exit(1);
   p_byoc_text_free(json);
   p_byoc_options_free(options);
 }
@@ -256,7 +269,7 @@ int main(int argc, char** argv) {
   if (p_byoc_c_api_minor() < BYOC_C_API_MINOR || strlen(p_byoc_version()) < 5) return 1;
   if (strcmp(command, "compile") == 0) compile_file(argv[3], argv[4], argv[5]);
   else if (strcmp(command, "run") == 0) run_file(argv[3], argv[4], argv[5]);
-  else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5]);
+  else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5], argv + 6);
   else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
   else if (strcmp(command, "register") == 0) run_by_own_plugin(argv[3], argv[4]);
   else cycles(argv[3], argv[4], atoi(argv[5]));

@@ -5,6 +5,7 @@
     c_test.py PROGRAM BUILD SOURCE
 """
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +18,18 @@ import numpy
 PROGRAM, BUILD, SOURCE = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
 MODEL = SOURCE / "tests/models/digits/model.onnx"
 PLUGINS = BUILD / "lib/byoc/plugins"
+QUICK = ["rounds=2", "min-time=0.01", "warmup=0", "observations=none", "no-peaks"]
+# A command with its options, as byoc_<command> and the command line have them: "rounds=2" is --rounds 2.
+COMMANDS = {
+    "explain": [],
+    "verify": ["against=json", "seed=3"],
+    "place": ["estimates"],
+    "partition": ["output=-"],
+    "bench": [*QUICK, "threads=1,2", "seed=5"],
+    "profile": ["seed=5"],
+    "report": ["output={folder}/page.html", "rounds=2", "min-time=0.01", "warmup=0", "vs=level=1"],
+}
+TIMED = {"bench", "profile", "report", "doctor"}
 NEEDED = {"libc", "libm", "libstdc++", "libgcc_s", "libgomp", "ld-linux-x86-64", "linux-vdso", "libpthread", "libdl"}
 
 
@@ -32,9 +45,76 @@ def exported(library):
     return {line.split()[-1].split("@")[0] for line in lines if " T " in line}
 
 
+def same_facts(value, key=""):
+    """The value without what differs from one measurement to the next: numbers, and lists of numbers."""
+    if isinstance(value, dict):
+        return {name: same_facts(item, name) for name, item in value.items() if name != "busy"}
+    if isinstance(value, list):
+        items = [same_facts(item) for item in value]
+        return "numbers" if all(item == "number" for item in items) and key.endswith("_ns") else items
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+def flags(options):
+    """Options as words of a command line."""
+    return [word for option in options for word in f"--{option}".split("=", 1)]
+
+
+def compare(command, ours, theirs):
+    ours, theirs = json.loads(ours), json.loads(theirs)
+    for value in (ours, theirs):
+        value.pop("seconds", None)
+    if command in TIMED:
+        ours, theirs = same_facts(ours), same_facts(theirs)
+    assert ours == theirs, f"{command}: {ours}\n{theirs}"
+    print(f"byoc_{command}: as byoc {command} --json")
+
+
+def compare_tools(whole, folder):
+    """What the functions for models give is what the commands print, with the same options."""
+    shared = ["shape=N=1", "compiler=onednn,llvm"]
+    for command, options in COMMANDS.items():
+        options = shared + [option.format(folder=folder) for option in options]
+        ours = run(PROGRAM, "json", whole, MODEL, PLUGINS, command, *options)
+        page = folder / "page.html"
+        page_of_ours = page.read_text() if page.exists() else ""
+        words = ["run", "--profile"] if command == "profile" else [command]
+        compare(command, ours, run(BUILD / "bin/byoc", *words, MODEL, *flags(options), "--json"))
+    assert page_of_ours.startswith("<!DOCTYPE html>") and "onednn_main_0" in page_of_ours, page_of_ours[:200]
+    svg = run(PROGRAM, "json", whole, MODEL, PLUGINS, "partition_svg", *shared)
+    run(BUILD / "bin/byoc", "partition", MODEL, *flags(shared), "--svg", folder / "net.svg")
+    assert svg == (folder / "net.svg").read_text(), svg
+    print("byoc_partition_svg: as byoc partition --svg")
+    op = ["op=relu", "shape=x=4", "compiler=json", *QUICK]
+    compare("bench", run(PROGRAM, "json", whole, "-", PLUGINS, "bench", *op),
+            run(BUILD / "bin/byoc", "bench", *flags(op), "--json"))
+
+
+def compare_installation(whole, folder):
+    """Plugins and doctor, with a file that is no plugin."""
+    os.environ["BYOC_PLUGIN_PATH"] = str(PLUGINS)           # the libraries were moved away from it
+    (folder / "broken.so").write_text("no plugin")
+    for command in ("plugins", "doctor"):
+        option = f"plugin={folder / 'broken.so'}"
+        ours = run(PROGRAM, "json", whole, MODEL, PLUGINS, command, option)
+        theirs = run(BUILD / "bin/byoc", command, *flags([option]), "--json", code=1)
+        compare(command, ours, theirs)
+        assert "broken.so" in ours and '"refused"' in ours, ours
+
+
 def declared(macros):
-    text = (SOURCE / "include/byoc/c/byoc.h").read_text()
+    text = "".join(header.read_text() for header in sorted((SOURCE / "include/byoc/c").glob("*.h")))
     return set(re.findall(rf"^(?:{macros}) [^;(]*?\b(byoc_[a-z_]+)\(", text, re.MULTILINE))
+
+
+def check_errors_reached():
+    """Every function that can fail is in errors.c, with an error that is expected of it."""
+    header = "".join(path.read_text() for path in sorted((SOURCE / "include/byoc/c").glob("*.h")))
+    fallible = set(re.findall(r"^BYOC_(?:RUNTIME_)?API byoc_error\* (byoc_[a-z_]+)\(", header, re.MULTILINE))
+    fallible.remove("byoc_error_new")                       # its result is the error that the caller orders
+    text = (SOURCE / "tests/c/errors.c").read_text()
+    reached = set(re.findall(r"EXPECT\(\w+, \S+,\s+p_(byoc_[a-z_]+)\(", text))
+    assert fallible <= reached, f"errors.c reaches no error of {fallible - reached}"
 
 
 def main():
@@ -62,15 +142,9 @@ def main():
             assert (folder / "y.bin").read_bytes() == expected, f"{library} computes other bytes than byoc-run"
         print("8 threads: equal to byoc-run, bit by bit")
 
-        for command, flags in {"explain": [], "verify": ["--against", "json", "--seed", "3"], "place": ["--estimates"]}.items():
-            ours = json.loads(run(PROGRAM, "json", whole, MODEL, PLUGINS, command))
-            theirs = json.loads(run(BUILD / "bin/byoc", command, MODEL, "--shape", "N=1", "--compiler", "onednn,llvm", *flags,
-                                    "--json"))
-            for value in (ours, theirs):
-                value.pop("seconds", None)
-            assert ours == theirs, f"{command}: {ours}\n{theirs}"
-            print(f"byoc_{command}: as byoc {command} --json")
-
+        compare_tools(whole, folder)
+        compare_installation(whole, folder)
+        check_errors_reached()
         print("errors:", run(PROGRAM, "errors", whole, MODEL, PLUGINS).strip())
         print("a plugin of the program:", run(PROGRAM, "register", whole, MODEL, PLUGINS).strip())
         growth = run(PROGRAM, "cycles", runtime, artifact, PLUGINS, 300)

@@ -33,7 +33,6 @@ static void reach_null_arguments(const char* model) {
   byoc_session* session = NULL;
   byoc_context* context = NULL;
   byoc_tensor_info info;
-  char* json = NULL;
   const char* null = "null-argument";
   check(p_byoc_options_new(&options));
   EXPECT(bad, null, p_byoc_options_new(NULL));
@@ -54,13 +53,31 @@ static void reach_null_arguments(const char* model) {
   EXPECT(bad, null, p_byoc_context_new(NULL, &context));
   EXPECT(bad, null, p_byoc_run(NULL, NULL, 0, NULL, 0));
   EXPECT(bad, null, p_byoc_context_output_shape(NULL, 0, NULL, NULL));
+  p_byoc_options_free(options);
+}
+
+static void reach_null_arguments_of_tools(const char* model) {
+  byoc_program* program = NULL;
+  char* json = NULL;
+  const char* null = "null-argument";
   EXPECT(bad, null, p_byoc_compile_model(NULL, NULL, NULL, &program));
   EXPECT(bad, null, p_byoc_option_names(NULL));
   EXPECT(bad, null, p_byoc_explain(model, NULL, NULL, NULL));
   EXPECT(bad, null, p_byoc_verify(NULL, NULL, NULL, &json));
   EXPECT(bad, null, p_byoc_place(NULL, NULL, NULL, &json));
   EXPECT(bad, null, p_byoc_tune(NULL, NULL, NULL, &json));
-  p_byoc_options_free(options);
+  EXPECT(bad, null, p_byoc_partition(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_partition(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_partition_svg(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_partition_svg(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_bench(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_bench(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_profile(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_profile(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_report(NULL, NULL, NULL, &json));
+  EXPECT(bad, null, p_byoc_report(model, NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_plugins(NULL, NULL, NULL));
+  EXPECT(bad, null, p_byoc_doctor(NULL, NULL, NULL));
 }
 
 /* Models and options that are wrong. */
@@ -82,6 +99,66 @@ static void reach_wrong_options(const char* model, const char* plugins) {
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_compile_model(model, options, NULL, &program));
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_verify(model, options, NULL, &json));
   EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_place(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_partition(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_partition_svg(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_profile(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_bench(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "unknown-plugin", p_byoc_report(model, options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_plugins(options, NULL, &json));
+  EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_doctor(options, NULL, &json));
+  p_byoc_options_free(options);
+}
+
+/* Values of options that the new functions refuse, and a file that cannot be written. */
+static void reach_wrong_values(const char* model, const char* plugins) {
+  static const struct {
+    const char *name, *value;
+    byoc_error* (**call)(const char*, const byoc_options*, const byoc_watch*, char**);
+    enum byoc_code code;
+    const char* slug;
+  } rows[] = {
+      {"svg", "net.png", &p_byoc_partition, BYOC_INVALID_ARGUMENT, "usage"},
+      {"output", "/no/such/folder/net.ir", &p_byoc_partition, BYOC_NOT_FOUND, "file"},
+      {"svg", "net.svg", &p_byoc_partition_svg, BYOC_NOT_FOUND, "usage"},
+      {"rounds", "0", &p_byoc_bench, BYOC_INVALID_ARGUMENT, "usage"},
+      {"threads", "1,x", &p_byoc_bench, BYOC_INVALID_ARGUMENT, "usage"},
+      {"vs", "compiler", &p_byoc_bench, BYOC_INVALID_ARGUMENT, "usage"},
+      {"no-check", "yes", &p_byoc_bench, BYOC_INVALID_ARGUMENT, "usage"},
+      {"seed", "-1", &p_byoc_profile, BYOC_INVALID_ARGUMENT, "usage"},
+      {"input", "z=1", &p_byoc_profile, BYOC_NOT_FOUND, "unknown-input"},
+      {"output", "net.png", &p_byoc_report, BYOC_INVALID_ARGUMENT, "usage"},
+      {"costs", "/no/such/costs.json", &p_byoc_report, BYOC_NOT_FOUND, "file"},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+    byoc_options* options = options_with(plugins, "json");
+    char* json = NULL;
+    check(p_byoc_options_set(options, "shape", "N=1"));
+    check(p_byoc_options_set(options, rows[k].name, rows[k].value));
+    expect(rows[k].value, (*rows[k].call)(model, options, NULL, &json), rows[k].code, rows[k].slug);
+    p_byoc_options_free(options);
+  }
+  byoc_options* options = options_with(plugins, NULL);
+  char* json = NULL;
+  check(p_byoc_options_set(options, "plugin-option", "json"));
+  EXPECT(bad, "usage", p_byoc_plugins(options, NULL, &json));
+  EXPECT(bad, "usage", p_byoc_doctor(options, NULL, &json));
+  p_byoc_options_free(options);
+}
+
+/* A watch of a size that no header had: nothing in it is read. */
+static void reach_wrong_watch(const char* model, const char* plugins) {
+  byoc_options* options = options_with(plugins, "json");
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  char* json = NULL;
+  const byoc_watch unsized = {0, (byoc_canceller*)16, NULL, NULL};
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  EXPECT(bad, "watch-size", p_byoc_compile_model(model, options, &unsized, &program));
+  EXPECT(bad, "watch-size", p_byoc_explain(model, options, &unsized, &json));
+  EXPECT(bad, "watch-size", p_byoc_bench(model, options, &unsized, &json));
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  EXPECT(bad, "watch-size", p_byoc_session_new(program, 0, NULL, &unsized, &session));
+  p_byoc_program_free(program);
   p_byoc_options_free(options);
 }
 
@@ -124,6 +201,10 @@ static void reach_program_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
   EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
   EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
+  char* json = NULL;
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_bench(model, options, &cancelled, &json));
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_profile(model, options, &cancelled, &json));
+  EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_report(model, options, &cancelled, &json));
   reach_run_errors(program);
   p_byoc_program_free(program);
   p_byoc_canceller_free(canceller);
@@ -132,7 +213,10 @@ static void reach_program_errors(const char* model, const char* plugins) {
 
 void reach_errors(const char* model, const char* plugins) {
   reach_null_arguments(model);
+  reach_null_arguments_of_tools(model);
   reach_wrong_options(model, plugins);
+  reach_wrong_values(model, plugins);
+  reach_wrong_watch(model, plugins);
   reach_program_errors(model, plugins);
   /* Freeing nothing has no effect, and an absent error reads as success. */
   p_byoc_error_free(NULL), p_byoc_text_free(NULL), p_byoc_options_free(NULL);

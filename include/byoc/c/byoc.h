@@ -11,6 +11,9 @@
 /// the function of their name; freeing NULL has no effect. Texts are UTF-8 and end with a null
 /// byte; `const char*` results live as long as the handle that they come from.
 ///
+/// Here is what both libraries have; byoc/c/tools.h, which comes with it, has what only libbyoc.so
+/// has: compiling, and the work of the commands.
+///
 /// No exception leaves a function. A handle may be used by several threads at a time where its
 /// description states it. Within a soname, functions are added and never removed or changed.
 #include <dlpack/dlpack.h>
@@ -27,8 +30,9 @@ extern "C" {
 #define BYOC_RUNTIME_API __attribute__((visibility("default")))
 #define BYOC_API __attribute__((visibility("default")))
 
-/// The version of this header: grows with each addition.
-#define BYOC_C_API_MINOR 1
+/// The version of this header: grows with each addition. Functions without another statement are of
+/// minor 1.
+#define BYOC_C_API_MINOR 2
 
 /// Returns the version of the library, "0.1.0".
 BYOC_RUNTIME_API const char* byoc_version(void);
@@ -80,7 +84,8 @@ BYOC_RUNTIME_API void byoc_canceller_free(byoc_canceller* canceller);
 
 /// Called during long work: what is done and how much of it; `total` 0 means that it is not known.
 typedef void (*byoc_progress_fn)(void* user, const char* what, uint64_t done, uint64_t total);
-/// The caller's view of work. Set `size` to sizeof(byoc_watch); the rest may be zero.
+/// The caller's view of work. Set `size` to sizeof(byoc_watch), or the functions that take it
+/// return an error with the slug "watch-size"; the rest may be zero.
 typedef struct byoc_watch {
   size_t size;
   byoc_canceller* cancel;
@@ -167,33 +172,9 @@ BYOC_RUNTIME_API byoc_error* byoc_context_output_shape(const byoc_context* conte
                                                        const int64_t** shape, int32_t* ndim);
 BYOC_RUNTIME_API void byoc_context_free(byoc_context* context);
 
-/* ---- compiling, and what the commands do: libbyoc.so ---- */
-
-/// Compiles an .onnx or .ir file. Options are the flags of `byoc compile`: "compiler", "shape",
-/// "bind", "threads", "target", "level", ... Errors: those of the command.
-BYOC_API byoc_error* byoc_compile_model(const char* model, const byoc_options* options,
-                                        const byoc_watch* watch, byoc_program** out);
-/// Returns the names of all options of compiling as JSON: [{"name":"threads","value":"N",...}].
-BYOC_API byoc_error* byoc_option_names(char** json);
-/// Return what the commands print with --json. Options: those of byoc_compile_model, "input", and
-///   byoc_explain:  "op"
-///   byoc_verify:   "against", "seed", "tolerance", "output" (the folder of a wrong piece)
-///   byoc_place:    "rounds", "improve", "min-time", "timeout", "estimates", "no-check",
-///                  "plan-file", "output"
-///   byoc_tune:     "log" and "program" (the command byoc, which has the workers), both required,
-///                  "trials", "budget", "task", "seed", "jobs", "build-limit", "run-limit",
-///                  "starts", "observations"
-/// A difference that byoc_verify finds is no error.
-BYOC_API byoc_error* byoc_explain(const char* model, const byoc_options* options,
-                                  const byoc_watch* watch, char** json);
-BYOC_API byoc_error* byoc_verify(const char* model, const byoc_options* options,
-                                 const byoc_watch* watch, char** json);
-BYOC_API byoc_error* byoc_place(const char* model, const byoc_options* options,
-                                const byoc_watch* watch, char** json);
-BYOC_API byoc_error* byoc_tune(const char* model, const byoc_options* options,
-                               const byoc_watch* watch, char** json);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "byoc/c/tools.h"
 #endif
