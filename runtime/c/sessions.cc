@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "byoc/base/nearest.h"
+#include "byoc/runtime/allocator.h"
 #include "runtime/c/handles.h"
 #include "runtime/cli/named_plugins.h"
 
@@ -183,6 +184,29 @@ byoc_error* byoc_session_set_extern(byoc_session* session, const char* symbol,
   });
 }
 void byoc_session_free(byoc_session* session) { delete session; }
+
+byoc_error* byoc_set_allocator(const byoc_allocator* given) {
+  return guarded([&]() -> Status {
+    if (given == nullptr) return set_allocator(nullptr), Status();
+    if (given->size < sizeof(byoc_allocator)) {
+      return invalid(cat("byoc_allocator.size is ", given->size, ", expected at least ",
+                         sizeof(byoc_allocator)))
+          .with_slug("allocator-size")
+          .with_help("set it to sizeof(byoc_allocator)");
+    }
+    BYOC_C_REQUIRE(given->allocate);
+    BYOC_C_REQUIRE(given->release);
+    auto out = std::make_shared<Allocator>();
+    out->allocate = [own = *given](size_t bytes, size_t alignment) {
+      return own.allocate(own.user, bytes, alignment);
+    };
+    out->release = [own = *given](void* memory, size_t bytes) {
+      own.release(own.user, memory, bytes);
+    };
+    set_allocator(std::move(out));
+    return {};
+  });
+}
 
 byoc_error* byoc_context_new(const byoc_session* session, byoc_context** out) {
   return guarded([&]() -> Status {

@@ -7,7 +7,6 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/env.h"
-#include "byoc/base/memory.h"
 #include "runtime/session/run_code.h"
 #include "runtime/session/session_state.h"
 
@@ -17,17 +16,6 @@ namespace {
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 
 uint64_t round_up(uint64_t n, uint64_t align) { return (n + align - 1) / align * align; }
-
-// Small pages lie in physical memory by chance, which makes equal layers take other times in other
-// processes. Memory that fills half a huge page or more is therefore made of whole ones.
-Result<Memory> allocate(uint64_t size, uint64_t align, const char* what) {
-  if (size == 0) return Memory();
-  if (size >= kHugePage / 2) align = std::max<uint64_t>(align, kHugePage);
-  Memory memory(static_cast<std::byte*>(aligned_memory(size, align)));
-  if (memory != nullptr) return memory;
-  return Status(Code::kResourceExhausted, cat("no memory for ", what, " of ", size, " bytes"))
-      .with_slug("no-memory");
-}
 
 const TensorSpec& argument_type(const Program& program, size_t k) {
   size_t n_in = program.inputs.size();
@@ -71,11 +59,11 @@ class ContextBuilder {
     }
     context_->values.resize(arguments);
     context_->output_ranges.reserve(program_.outputs.size());
-    BYOC_TRY(context_->arena, allocate(program_.arena_bytes, kAlignment, "an arena"));
+    BYOC_TRY(context_->arena, context_memory(program_.arena_bytes, kAlignment, "an arena"));
     BYOC_TRY(context_->workspace,
-             allocate(session_.workspace_bytes, session_.workspace_align, "a workspace"));
+             context_memory(session_.workspace_bytes, session_.workspace_align, "a workspace"));
     BYOC_TRY(context_->staging,
-             allocate(staging, kAlignment, "inputs and outputs"));  // untouched until used
+             context_memory(staging, kAlignment, "inputs and outputs"));  // untouched until used
     if (env_value("BYOC_CANARY") == "1") fill_with_nan();
     return {};
   }

@@ -2,7 +2,6 @@
 #pragma once
 // The data of a Session and a Context: tables made at load and at make_context, so that a run only
 // follows pointers.
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "byoc/runtime/session.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
+#include "runtime/session/context_memory.h"
 #include "runtime/session/counted.h"
 #include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
@@ -46,11 +46,6 @@ struct SessionState {
   Workers workers = Workers::kOwn;  // kOpenMp when a plugin of a step has OpenMP code
   uint64_t workspace_bytes = 0, workspace_align = Buffer::kAlignment;
 };
-
-struct FreeMemory {
-  void operator()(void* p) const { std::free(p); }
-};
-using Memory = std::unique_ptr<std::byte, FreeMemory>;
 
 /// Arguments of one step, ready to be called with.
 struct BoundStep {

@@ -7,6 +7,7 @@
  *                                                        MODEL - is no model
  *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
  *   c_program register LIBRARY MODEL PLUGINS             runs MODEL by a plugin of this program
+ *   c_program allocator LIBRARY ARTIFACT PLUGINS         counts the memory of contexts
  *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
  */
 #include <dlfcn.h>
@@ -233,6 +234,49 @@ static void run_by_own_plugin(const char* model, const char* plugins) {
   if (faults != 0) exit(1);
 }
 
+typedef struct Counts {
+  size_t calls, bytes, live;
+} Counts;
+
+static void* counted_allocate(void* user, size_t bytes, size_t alignment) {
+  Counts* counts = user;
+  void* memory = NULL;
+  if (posix_memalign(&memory, alignment, bytes) != 0) return NULL;
+  ++counts->calls, counts->bytes += bytes, counts->live += bytes;
+  return memory;
+}
+
+static void counted_release(void* user, void* memory, size_t bytes) {
+  ((Counts*)user)->live -= bytes;
+  free(memory);
+}
+
+/* Contexts get their memory from this program while its allocator is set, and give it back. */
+static void count_memory(const char* artifact, const char* plugins) {
+  Counts counts = {0, 0, 0};
+  byoc_allocator own = {sizeof own, counted_allocate, counted_release, &counts};
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_context *first = NULL, *second = NULL, *other = NULL;
+  p_byoc_options_free(options_with(plugins, NULL));
+  check(p_byoc_program_load(artifact, &program));
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  check(p_byoc_set_allocator(&own));
+  check(p_byoc_context_new(session, &first));
+  const Counts one = counts;
+  check(p_byoc_context_new(session, &second));
+  check(p_byoc_set_allocator(NULL)); /* not of contexts that there are */
+  check(p_byoc_context_new(session, &other));
+  if (one.calls == 0 || counts.calls != 2 * one.calls || counts.live != 2 * one.live) exit(1);
+  p_byoc_context_free(first);
+  if (counts.live != one.live) exit(1);
+  p_byoc_context_free(other);
+  p_byoc_context_free(second);
+  printf("%zu bytes for a context, %zu left\n", one.bytes, counts.live);
+  p_byoc_session_free(session);
+  p_byoc_program_free(program);
+}
+
 static long resident_kb(void) {
   long total = 0, resident = 0;
   FILE* file = fopen("/proc/self/statm", "r");
@@ -264,7 +308,8 @@ static void cycles(const char* artifact, const char* plugins, int count) {
 int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const char* command = argv[1];
-  const int is_run = strcmp(command, "run") == 0 || strcmp(command, "cycles") == 0;
+  const int is_run = strcmp(command, "run") == 0 || strcmp(command, "cycles") == 0 ||
+                     strcmp(command, "allocator") == 0;
   load(argv[2], !is_run);
   if (p_byoc_c_api_minor() < BYOC_C_API_MINOR || strlen(p_byoc_version()) < 5) return 1;
   if (strcmp(command, "compile") == 0) compile_file(argv[3], argv[4], argv[5]);
@@ -272,6 +317,7 @@ int main(int argc, char** argv) {
   else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5], argv + 6);
   else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
   else if (strcmp(command, "register") == 0) run_by_own_plugin(argv[3], argv[4]);
+  else if (strcmp(command, "allocator") == 0) count_memory(argv[3], argv[4]);
   else cycles(argv[3], argv[4], atoi(argv[5]));
   p_byoc_shutdown();
   return 0;

@@ -107,6 +107,13 @@ def declared(macros):
     return set(re.findall(rf"^(?:{macros}) [^;(]*?\b(byoc_[a-z_]+)\(", text, re.MULTILINE))
 
 
+def context_bytes(artifact):
+    """The memory of a context of the digits network: its arena and workspace, and its tensors, each a multiple of 64."""
+    memory = json.loads(run(BUILD / "bin/byoc-run", artifact, "--profile", "--json"))["memory"]
+    tensors = [1 * 1 * 8 * 8 * 4, 1 * 10 * 4]
+    return memory["arena_bytes"] + memory["workspace_bytes"] + sum((size + 63) // 64 * 64 for size in tensors)
+
+
 def check_errors_reached():
     """Every function that can fail is in errors.c, with an error that is expected of it."""
     header = "".join(path.read_text() for path in sorted((SOURCE / "include/byoc/c").glob("*.h")))
@@ -147,6 +154,11 @@ def main():
         check_errors_reached()
         print("errors:", run(PROGRAM, "errors", whole, MODEL, PLUGINS).strip())
         print("a plugin of the program:", run(PROGRAM, "register", whole, MODEL, PLUGINS).strip())
+        expected = context_bytes(artifact)
+        for library in (whole, runtime):
+            counted = run(PROGRAM, "allocator", library, artifact, PLUGINS)
+            assert counted == f"{expected} bytes for a context, 0 left\n", counted
+        print("the program's allocator:", counted.strip())
         growth = run(PROGRAM, "cycles", runtime, artifact, PLUGINS, 300)
         print(growth.strip())
         assert int(growth.split()[0]) < 2048, growth

@@ -40,6 +40,8 @@ static void reach_null_arguments(const char* model) {
   EXPECT(bad, null, p_byoc_options_set(options, NULL, "b"));
   EXPECT(bad, null, p_byoc_canceller_new(NULL));
   EXPECT(bad, null, p_byoc_register_plugin(NULL));
+  EXPECT(bad, "allocator-size", p_byoc_set_allocator(&(byoc_allocator){0, NULL, NULL, NULL}));
+  EXPECT(bad, null, p_byoc_set_allocator(&(byoc_allocator){sizeof(byoc_allocator), 0, 0, 0}));
   EXPECT(bad, null, p_byoc_program_load(NULL, &program));
   EXPECT(bad, null, p_byoc_program_load(model, NULL));
   EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_load("/no/such/file", &program));
@@ -185,6 +187,37 @@ static void reach_run_errors(const byoc_program* program) {
   p_byoc_session_free(session);
 }
 
+static void* give_nothing(void* user, size_t bytes, size_t alignment) {
+  (void)user, (void)bytes, (void)alignment;
+  return NULL;
+}
+static char unaligned[1 << 20];
+static void* give_unaligned(void* user, size_t bytes, size_t alignment) {
+  (void)user;
+  if (bytes >= sizeof unaligned - 2 * alignment) exit(1);
+  return unaligned + alignment - (uintptr_t)unaligned % alignment + 1;
+}
+static void take_back(void* user, void* memory, size_t bytes) {
+  (void)user, (void)memory, (void)bytes;
+}
+
+/* Allocators of the program without memory, and with memory that is not aligned. */
+static void reach_allocator_errors(const byoc_program* program) {
+  byoc_session* session = NULL;
+  byoc_context* context = NULL;
+  byoc_allocator own = {sizeof own, give_nothing, take_back, NULL};
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  check(p_byoc_set_allocator(&own));
+  EXPECT(BYOC_RESOURCE_EXHAUSTED, "no-memory", p_byoc_context_new(session, &context));
+  own.allocate = give_unaligned;
+  check(p_byoc_set_allocator(&own));
+  EXPECT(bad, "allocator", p_byoc_context_new(session, &context));
+  check(p_byoc_set_allocator(NULL));
+  check(p_byoc_context_new(session, &context));
+  p_byoc_context_free(context);
+  p_byoc_session_free(session);
+}
+
 /* Cancelled work, and sessions of a program. */
 static void reach_program_errors(const char* model, const char* plugins) {
   byoc_program* program = NULL;
@@ -206,6 +239,7 @@ static void reach_program_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_profile(model, options, &cancelled, &json));
   EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_report(model, options, &cancelled, &json));
   reach_run_errors(program);
+  reach_allocator_errors(program);
   p_byoc_program_free(program);
   p_byoc_canceller_free(canceller);
   p_byoc_options_free(options);

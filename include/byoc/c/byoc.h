@@ -102,6 +102,20 @@ typedef struct byoc_watch {
 BYOC_RUNTIME_API byoc_error* byoc_register_plugin(const byoc_plugin* table);
 /// Returns the services of byoc for the entry of such a plugin: entry(byoc_plugin_host(), &table).
 BYOC_RUNTIME_API const byoc_host* byoc_plugin_host(void);
+
+/// The memory of contexts, from the program: arenas, workspaces and copied tensors. The threads
+/// that make and free contexts call it, several at a time.
+typedef struct byoc_allocator {
+  size_t size;  ///< sizeof(byoc_allocator)
+  /// Returns memory at a multiple of `alignment`, a power of two; NULL: there is none.
+  void* (*allocate)(void* user, size_t bytes, size_t alignment);
+  void (*release)(void* user, void* memory, size_t bytes);
+  void* user;  ///< passed to both; lives as long as contexts that were made with it
+} byoc_allocator;
+/// Sets the allocator of contexts that are made later, and copies the struct; NULL: that of the
+/// system. Thread-safe. Errors: slug "null-argument", "allocator-size". Since minor 2.
+BYOC_RUNTIME_API byoc_error* byoc_set_allocator(const byoc_allocator* allocator);
+
 /// Ends the use of plugins in this process. Call it last, when no handle is left.
 BYOC_RUNTIME_API void byoc_shutdown(void);
 
