@@ -26,7 +26,7 @@ extern "C" {
 #define BYOC_NOEXCEPT noexcept
 #else
 /// A check at compile time, in C and in C++. Used in this header.
-#define BYOC_STATIC_ASSERT _Static_assert
+#define BYOC_STATIC_ASSERT __extension__ _Static_assert
 /// `noexcept` in C++, nothing in C.
 #define BYOC_NOEXCEPT
 #endif
