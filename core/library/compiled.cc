@@ -52,7 +52,14 @@ Result<std::vector<SizedExecutable>> compile_model(const ModelRequest& request) 
   driver::ModelOptions options = driver::options_of(request);
   if (!request.inputs.empty())
     BYOC_TRY_STATUS(driver::set_open_sizes(options, request.inputs).status());
-  BYOC_TRY(driver::CompiledModel compiled, driver::compile_file(options, {}));
+  uint64_t built = 0;
+  driver::CompileHooks hooks;
+  hooks.build = [&](IRModule module, BuildOptions build_with) -> Result<Executable> {
+    if (request.progress) request.progress("compiling", built++, 0);
+    build_with.report = nullptr;  // which would keep names of the model after the call
+    return build(std::move(module), build_with);
+  };
+  BYOC_TRY(driver::CompiledModel compiled, driver::compile_file(options, hooks));
   return std::move(compiled.sizes);
 }
 
