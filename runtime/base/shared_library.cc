@@ -13,8 +13,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <vector>
 
 #include "byoc/base/file.h"
 #include "runtime/base/temporary.h"
@@ -198,9 +198,12 @@ void* SharedLibrary::symbol(const char* name) const {
 
 void SharedLibrary::keep() {
   static std::mutex& mutex = *new std::mutex;
-  static auto& kept = *new std::vector<std::unique_ptr<Impl>>;  // never destroyed, so never closed
+  // By the loader's handle, which is equal for equal libraries: each is kept once. Never destroyed,
+  // so never closed.
+  static auto& kept = *new std::map<void*, std::unique_ptr<Impl>>;
   std::lock_guard lock(mutex);
-  kept.push_back(std::move(impl_));
+  if (impl_ != nullptr) kept.try_emplace(impl_->library.native(), std::move(impl_));
+  impl_.reset();
 }
 
 }  // namespace byoc

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -33,6 +34,21 @@ class Folder : public test::TempFolder {
   Folder() { ::setenv("TMPDIR", path().c_str(), 1); }
   ~Folder() { ::unsetenv("TMPDIR"); }
 };
+
+// A server compiles models again and again, and each time the plugins are opened and kept.
+TEST(SharedLibrary, KeepsALibraryOnce) {
+  auto open_and_keep = [] {
+    auto library = SharedLibrary::open(NATIVE_GOOD);
+    ASSERT_TRUE(library.ok()) << library.status().to_string();
+    library->keep();
+    EXPECT_EQ(library->symbol(kSymbol), nullptr) << "it is empty then";
+  };
+  open_and_keep();
+  const size_t before = ::mallinfo2().uordblks;
+  for (int k = 0; k < 1000; ++k) open_and_keep();
+  EXPECT_LT(::mallinfo2().uordblks, before + 1000);
+  EXPECT_TRUE(SharedLibrary::is_loaded(NATIVE_GOOD));
+}
 
 TEST(OpenBytes, OpensALibraryOfItsOwnEachTime) {
   std::string object = test::get(NATIVE_GOOD);
