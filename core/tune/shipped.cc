@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/tune/shipped.h"
 
+#include <dlfcn.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -53,9 +56,17 @@ std::string read_kind() {
 std::vector<std::string> folders() {
   std::vector<std::string> out;
   if (!env_is_set("BYOC_TUNING_PATH")) {
+    // Of the program, and of libbyoc.so in a program of another language.
     std::error_code error;
-    const fs::path self = fs::read_symlink("/proc/self/exe", error);
-    if (!error) out.push_back((self.parent_path().parent_path() / "share/byoc/tuning").string());
+    Dl_info own{};
+    std::vector<fs::path> files{fs::read_symlink("/proc/self/exe", error)};
+    if (::dladdr(reinterpret_cast<void*>(&processor_kind), &own) != 0)
+      files.push_back(fs::canonical(own.dli_fname, error));
+    for (const fs::path& file : files) {
+      const fs::path folder = file.parent_path().parent_path() / "share/byoc/tuning";
+      if (!file.empty() && std::ranges::find(out, folder.string()) == out.end())
+        out.push_back(folder.string());
+    }
     return out;
   }
   const std::string text = env_value("BYOC_TUNING_PATH");

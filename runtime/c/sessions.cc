@@ -5,6 +5,7 @@
 
 #include "byoc/base/nearest.h"
 #include "byoc/runtime/allocator.h"
+#include "runtime/artifact/check_view.h"
 #include "runtime/c/handles.h"
 #include "runtime/cli/named_plugins.h"
 
@@ -75,7 +76,9 @@ Result<std::unique_ptr<byoc_session>> new_session(const byoc_program& program, s
   return out;
 }
 
-DLDataType dlpack_type(const TensorSpec& spec) { return to_dlpack(spec.dtype); }
+DLDataType dlpack_type(const TensorSpec& spec) {
+  return spec.dtype == DType::kBool ? kDlpackBool : to_dlpack(spec.dtype);
+}
 
 Status info_of(const std::vector<NamedTensor>& all, const char* what, size_t k,
                byoc_tensor_info* out) {
@@ -159,6 +162,9 @@ byoc_error* byoc_session_output(const byoc_session* session, size_t k, byoc_tens
     BYOC_C_REQUIRE(session);
     return info_of(session->session->outputs(), "output", k, out);
   });
+}
+int32_t byoc_session_output_is_counted(const byoc_session* session, size_t k) {
+  return k < byoc_session_output_count(session) && session->session->outputs()[k].type.counted != 0;
 }
 size_t byoc_session_warning_count(const byoc_session* session) {
   return session == nullptr ? 0 : session->session->warnings().size();

@@ -148,7 +148,7 @@ BYOC_RUNTIME_API byoc_error* byoc_session_new(const byoc_program* program, size_
 /// An input or output.
 typedef struct byoc_tensor_info {
   const char* name;
-  DLDataType dtype;
+  DLDataType dtype;  ///< of bool: code 6 (kDLBool), 8 bits; runs take unsigned bytes, too
   int32_t ndim;
   const int64_t* shape;  ///< the extents; bounds for dims that a run counts
 } byoc_tensor_info;
@@ -159,6 +159,8 @@ BYOC_RUNTIME_API byoc_error* byoc_session_input(const byoc_session* session, siz
                                                 byoc_tensor_info* out);
 BYOC_RUNTIME_API byoc_error* byoc_session_output(const byoc_session* session, size_t k,
                                                  byoc_tensor_info* out);
+/// Returns 1 when a run counts extents of output k, which byoc_context_output_shape then gives; 0 else.
+BYOC_RUNTIME_API int32_t byoc_session_output_is_counted(const byoc_session* session, size_t k);
 /// Return the number of warnings of loading, and warning k ("" for k that is too large).
 BYOC_RUNTIME_API size_t byoc_session_warning_count(const byoc_session* session);
 BYOC_RUNTIME_API const char* byoc_session_warning(const byoc_session* session, size_t k);

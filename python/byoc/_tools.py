@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling, and what the commands do, as functions.
+
+All take the options of `byoc compile` as keywords, with _ for -: compiler=["onednn", "llvm"], threads=2, exact_sums=True,
+plugin_options={"onednn.keep_nan": 1}. `byoc.options()` lists them. What one of them returns is a dict as the command prints
+it with --json; a notebook shows it as a table or a picture.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from byoc_runtime import Program as _Program
+from byoc_runtime import _load
+
+from . import _results, _work
+from ._library import command, library
+from ._work import Progress
+
+Model = Any
+"""The path of an .onnx or .ir file, the bytes of an ONNX file, or an onnx.ModelProto."""
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Program(_Program):
+    """A compiled model. Any number of threads may call it at a time.
+
+    What `byoc.compile` returns also has the model's tools, with the options that it was compiled with: `explain`,
+    `partition`, `verify`, `bench`, `profile`, `report`.
+    """
+
+    _model: Model = None
+    _compile_options: Mapping[str, Any] = {}
+
+    def _with(self, options: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+        if self._model is None:
+            raise _results.without_model()
+        return self._model, {**self._compile_options, **options}
+
+    def explain(self, **options: Any) -> _results.Explanation:
+        """As `byoc.explain` of its model."""
+        model, merged = self._with(options)
+        return explain(model, **merged)
+
+    def partition(self, **options: Any) -> _results.Partition:
+        """As `byoc.partition` of its model."""
+        model, merged = self._with(options)
+        return partition(model, **merged)
+
+    def verify(self, **options: Any) -> _results.Verification:
+        """As `byoc.verify` of its model."""
+        model, merged = self._with(options)
+        return verify(model, **merged)
+
+    def bench(self, **options: Any) -> _results.Bench:
+        """As `byoc.bench` of its model."""
+        model, merged = self._with(options)
+        return bench(model, **merged)
+
+    def profile(self, **options: Any) -> _results.Profile:
+        """As `byoc.profile` of its model."""
+        model, merged = self._with(options)
+        return profile(model, **merged)
+
+    def report(self, output: Path, **options: Any) -> _results.Result:
+        """As `byoc.report` of its model."""
+        model, merged = self._with(options)
+        return report(model, output, **merged)
+
+
+def compile(model: Model, *, progress: Progress = None, **options: Any) -> Program:
+    """Compiles a model.
+
+    Args:
+        model: the path of an .onnx or .ir file, the bytes of an ONNX file, or an onnx.ModelProto.
+        progress: True prints a line on stderr; a function is called with (what, done, total).
+        options: those of `byoc compile`. shapes: {"x": (1, 3, 224, 224), "N": 1}; a list of such for several sizes.
+            threads is also that of runs.
+
+    Returns:
+        A program that any number of threads may call.
+
+    Raises:
+        byoc.Error: as the command reports it.
+        KeyboardInterrupt: at Ctrl-C; nothing is left.
+    """
+    handle = _work.call("byoc_compile_model", model, options, progress)
+    session = _load.session_options(options.get("threads"), _listed(options.get("plugins")), options.get("plugin_options"), True)
+    program = Program(library(), handle, session)
+    program._model = model
+    program._compile_options = options
+    return program
+
+
+def load(source: Union[Path, bytes, bytearray, memoryview], *, threads: Optional[int] = None, plugins: Sequence[Path] = (),
+         plugin_options: Optional[Mapping[str, Any]] = None, native: bool = True) -> Program:
+    """Loads a program that `byoc compile` or `Program.save` wrote. Arguments and errors: byoc_runtime.load."""
+    return Program(*_load.loaded(library(), source, threads, plugins, plugin_options, native))
+
+
+def explain(model: Model, *, op: Optional[str] = None, progress: Progress = None, **options: Any) -> _results.Explanation:
+    """Returns which plugin takes which node, and why others do not: `byoc explain --json`.
+
+    Args:
+        op: only nodes of this op, "conv2d".
+    """
+    return _results.Explanation(_work.call_json("byoc_explain", model, options, progress, {"op": op}))
+
+
+def partition(model: Model, *, progress: Progress = None, **options: Any) -> _results.Partition:
+    """Returns the regions that plugins get, with a picture: `byoc partition --json`."""
+    result = _results.Partition(_work.call_json("byoc_partition", model, {"output": "-", **options}, progress))
+    result.svg = lambda: _work.call_text("byoc_partition_svg", model, options, None)
+    return result
+
+
+def verify(model: Model, *, progress: Progress = None, **options: Any) -> _results.Verification:
+    """Compares what is computed with the reference kernels, or another compiler: `byoc verify --json`.
+
+    A difference is no exception: see `ok`.
+
+    Args:
+        options: also against, seed, tolerance, inputs ({"x": array}), output (a folder for the wrong piece).
+    """
+    return _results.Verification(_work.call_json("byoc_verify", model, options, progress))
+
+
+def bench(model: Model, *, progress: Progress = None, **options: Any) -> _results.Bench:
+    """Times a model, or one of its regions: `byoc bench --json`.
+
+    Args:
+        options: also vs (["--compiler llvm"]), region, rounds, min_time, warmup, seed, inputs, tolerance, check.
+
+    Raises:
+        byoc.Error: slug "bench-mismatch" when the outputs are wrong; nothing is timed then.
+    """
+    return _results.Bench(_work.call_json("byoc_bench", model, options, progress))
+
+
+def profile(model: Model, *, progress: Progress = None, **options: Any) -> _results.Profile:
+    """Runs a model once and returns the time of each step: `byoc run --profile --json`.
+
+    Args:
+        options: also inputs, seed, trace (a file for the trace viewers of browsers).
+    """
+    return _results.Profile(_work.call_json("byoc_profile", model, options, progress))
+
+
+def report(model: Model, output: Path, *, progress: Progress = None, **options: Any) -> _results.Result:
+    """Writes a page about a model, its parts and their times: `byoc report`.
+
+    Args:
+        output: the path of the page, an .html file.
+    """
+    return _results.Result(_work.call_json("byoc_report", model, options, progress, {"output": output}))
+
+
+def place(model: Model, *, progress: Progress = None, **options: Any) -> _results.Result:
+    """Measures which plugin is the fastest for each region and stores the plan: `byoc place --json`.
+
+    Args:
+        options: also rounds, improve, min_time, timeout, estimates, plan_file, output.
+    """
+    return _results.Result(_work.call_json("byoc_place", model, options, progress))
+
+
+def tune(model: Model, log: Path, *, progress: Progress = None, **options: Any) -> _results.Result:
+    """Searches faster kernels and adds them to a log: `byoc tune --json`.
+
+    Args:
+        log: the file that records are appended to; `tuning_log=log` of `compile` uses them.
+        options: also trials, budget, task, seed, jobs, build_limit, run_limit.
+    """
+    return _results.Result(_work.call_json("byoc_tune", model, options, progress, {"log": log, "program": command()}))
+
+
+def plugins(**options: Any) -> _results.Plugins:
+    """Returns the plugins that are found, and the files that are refused, with the reason: `byoc plugins --json`."""
+    return _results.Plugins(_work.call_json("byoc_plugins", _work.NO_MODEL, options))
+
+
+def doctor(**options: Any) -> _results.Result:
+    """Returns what this machine and this installation have and lack: `byoc doctor --json`."""
+    return _results.Result(_work.call_json("byoc_doctor", _work.NO_MODEL, options))
+
+
+def options() -> list[dict[str, str]]:
+    """Returns the options of compiling: their names, values and descriptions."""
+    import ctypes
+    import json
+
+    out = ctypes.c_void_p()
+    library().check(library().byoc_option_names(ctypes.byref(out)))
+    try:
+        rows: list[dict[str, str]] = json.loads(ctypes.string_at(out.value or 0))
+        return rows
+    finally:
+        library().byoc_text_free(out.value)
+
+
+def version() -> str:
+    """Returns the version of the library, "0.1.0"."""
+    text: bytes = library().byoc_version()
+    return text.decode()
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else [value] if isinstance(value, (str, os.PathLike)) else list(value)

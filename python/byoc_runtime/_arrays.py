@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in and out without copies: DLPack, numpy's arrays, torch's tensors."""
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._c import DLDataType, DLDevice, DLTensor
+from ._errors import Error
+
+SIZE = ctypes.sizeof(DLTensor)
+_CPU = 1                                                   # kDLCPU
+# Codes of DLDataTypeCode.
+_INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_void_p
+_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+# Kinds of numpy's types and their codes; those of ml_dtypes have the kind "V" and are found by name.
+_CODES = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
+_NAMED = {"bfloat16": (_BFLOAT, 16)}
+
+
+def type_name(dtype: DLDataType) -> str:
+    """Returns numpy's name of a type, "float32"."""
+    for name, (code, bits) in _NAMED.items():
+        if (dtype.code, dtype.bits) == (code, bits):
+            return name
+    if dtype.code == _BOOL:
+        return "bool"
+    stem = {_INT: "int", _UINT: "uint", _FLOAT: "float", _COMPLEX: "complex"}.get(dtype.code, f"code{dtype.code}_")
+    return f"{stem}{dtype.bits}"
+
+
+def numpy_type(name: str) -> "np.dtype[Any]":
+    """Returns numpy's type of that name. Types that numpy lacks come from ml_dtypes."""
+    if name not in _NAMED:
+        return np.dtype(name)
+    try:
+        import ml_dtypes  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise Error(f"numpy has no type {name}", slug="no-dtype", help="install ml_dtypes, or give torch tensors") from None
+    found: "np.dtype[Any]" = np.dtype(getattr(ml_dtypes, name))
+    return found
+
+
+def numpy_type_or_none(name: str) -> "Optional[np.dtype[Any]]":
+    try:
+        return numpy_type(name)
+    except Error:
+        return None
+
+
+def is_torch(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "torch"
+
+
+def torch_empty(shape: Sequence[int], name: str) -> Any:
+    """Makes an uninitialised tensor of torch, which the caller has imported."""
+    torch = sys.modules["torch"]
+    if name in _NAMED:
+        return torch.empty(tuple(shape), dtype=getattr(torch, name))
+    return torch.from_numpy(np.empty(tuple(shape), name))
+
+
+class NotATensor(Error):
+    """A value that has no tensor in it, such as a list."""
+
+
+def address(value: Any, held: list[Any]) -> int:
+    """Returns the address of a DLTensor that describes `value`, which has the protocol DLPack or is an array of numpy.
+
+    What must live as long as the address is used is appended to `held`.
+    """
+    try:
+        capsule = value.__dlpack__()
+    except (AttributeError, BufferError, TypeError, RuntimeError):
+        return _described(value, held)
+    held.append(capsule)
+    found: int = _capsule_pointer(capsule, b"dltensor")
+    return found
+
+
+def _described(value: Any, held: list[Any]) -> int:
+    """Describes a value without a capsule: arrays that are read-only, types that DLPack of numpy lacks."""
+    if is_torch(value):
+        value = value.detach()                             # one that requires a gradient gives no capsule
+        held.append(value)
+        capsule = value.__dlpack__()
+        held.append(capsule)
+        found: int = _capsule_pointer(capsule, b"dltensor")
+        return found
+    if not isinstance(value, np.ndarray):
+        raise NotATensor(f"a tensor is expected, not {type(value).__name__}", slug="input-type",
+                         help="give a numpy array, a torch tensor, or an object with __dlpack__")
+    tensor = describe(value)
+    held.append(value)
+    held.append(tensor)
+    return ctypes.addressof(tensor)
+
+
+def describe(array: "np.ndarray[Any, Any]") -> DLTensor:
+    """Makes the DLTensor of an array of numpy, which has to outlive it."""
+    name = array.dtype.name
+    if name in _NAMED:
+        code, bits = _NAMED[name]
+    elif array.dtype.kind in _CODES and array.dtype.isnative:
+        code, bits = _CODES[array.dtype.kind], array.dtype.itemsize * 8
+    else:
+        raise Error(f"arrays of {array.dtype} cannot be passed", slug="input-dtype",
+                    help="convert it with astype, to a type of this machine's byte order")
+    item = array.dtype.itemsize
+    if any(stride % item for stride in array.strides):
+        raise Error("the strides of the array are no multiple of its items", slug="input-data",
+                    help="copy it with numpy.ascontiguousarray")
+    extents = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+    strides = (ctypes.c_int64 * max(array.ndim, 1))(*(stride // item for stride in array.strides))
+    tensor = DLTensor(array.__array_interface__["data"][0], DLDevice(_CPU, 0), array.ndim, DLDataType(code, bits, 1),
+                      extents, strides, 0)
+    return tensor
+
+
+def as_input(value: Any, name: str) -> Any:
+    """Returns a value that `address` takes: lists and numbers become arrays of the type that the program reads."""
+    if isinstance(value, (list, tuple, int, float, bool)):
+        return np.asarray(value, numpy_type(name))
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    return value
+
+
+def shaped(value: Any) -> Any:
+    """Returns a value that has a shape: itself, or an array of numpy over its memory."""
+    if hasattr(value, "shape"):
+        return value
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    raise NotATensor(f"a tensor is expected, not {type(value).__name__}", slug="input-type",
+                     help="give a numpy array, a torch tensor, or an object with __dlpack__")
+
+
+def view(tensor: DLTensor, writable: bool) -> "np.ndarray[Any, Any]":
+    """Returns an array of numpy over the memory of a compact DLTensor, which outlives it."""
+    shape = tuple(tensor.shape[: tensor.ndim])
+    dtype = numpy_type(type_name(tensor.dtype))
+    size = dtype.itemsize
+    for extent in shape:
+        size *= extent
+    if size == 0:
+        return np.empty(shape, dtype)
+    memory = (ctypes.c_char * size).from_address(tensor.data + tensor.byte_offset)
+    array: "np.ndarray[Any, Any]" = np.ndarray(shape, dtype, memoryview(memory))
+    array.flags.writeable = writable
+    return array

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled models, and their runs."""
+from __future__ import annotations
+
+import ctypes
+import html
+import os
+import threading
+import traceback
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _arrays, _c
+from ._errors import Error
+
+_SIZE = _arrays.SIZE
+_address = _arrays.address
+_empty = np.empty
+
+
+class Tensor(NamedTuple):
+    """An input or output of a program.
+
+    Attributes:
+        name: the name that the model has for it.
+        dtype: numpy's name of its type, "float32"; "bfloat16" is in the package ml_dtypes.
+        shape: the extents. Of an output whose extents a run counts: the largest ones.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Options:
+    """The handle byoc_options, for one call."""
+
+    def __init__(self, library: _c.Library, values: Iterable[tuple[str, str]]) -> None:
+        self._library = library
+        self.handle = library.make("byoc_options_new")
+        for name, value in values:
+            library.check(library.byoc_options_set(self.handle, name.encode(), value.encode()))
+
+    def __del__(self) -> None:
+        self._library.byoc_options_free(self.handle)
+
+
+class _Handle:
+    """A handle of the library and what it needs; freed when Python drops it."""
+
+    __slots__ = ("_free", "needs", "value")
+
+    def __init__(self, value: int, free: Callable[[int], None], needs: Any) -> None:
+        self.value = value
+        self.needs = needs
+        self._free = free
+
+    def __del__(self) -> None:
+        self._free(self.value)
+
+
+class _Slot:
+    """The memory of one run at a time: a context, and places for the tensors of a call."""
+
+    __slots__ = ("_places", "context", "handle", "inputs", "outputs")
+
+    def __init__(self, session: _Session) -> None:
+        library = session.library
+        self.context = library.make("byoc_context_new", session.handle.value)
+        self.handle = _Handle(self.context, library.byoc_context_free, session.handle)
+        self._places = (ctypes.c_char * (_SIZE * (session.n_in + session.n_out + 1)))()
+        self.inputs = ctypes.addressof(self._places)
+        self.outputs = self.inputs + _SIZE * session.n_in
+
+    def place(self, arrays: Sequence[Any], at: int, held: list[Any]) -> int:
+        """Returns the address of the DLTensors of `arrays`; more than one are copied to `at`."""
+        if len(arrays) == 1:
+            return _address(arrays[0], held)
+        for k, array in enumerate(arrays):
+            ctypes.memmove(at + k * _SIZE, _address(array, held), _SIZE)
+        return at
+
+
+class _Session:
+    """One size of a program, loaded for running. Any number of threads may use it."""
+
+    def __init__(self, library: _c.Library, program: _Handle, k: int, options: Options) -> None:
+        self.library = library
+        handle = library.make("byoc_session_new", program.value, k, options.handle, None)
+        self.handle = _Handle(handle, library.byoc_session_free, None)
+        self.inputs = self._infos("input")
+        self.outputs = self._infos("output")
+        self.n_in, self.n_out = len(self.inputs), len(self.outputs)
+        self.types = [_arrays.numpy_type_or_none(tensor.dtype) for tensor in self.outputs]
+        self.counts = any(library.byoc_session_output_is_counted(handle, k) for k in range(self.n_out))
+        self.pool: list[_Slot] = []                        # of callers that are not running now
+        self.places = {tensor.name: at for at, tensor in enumerate(self.inputs)}
+        self.externs: list[Any] = []                       # functions of Python that the session calls
+
+    def _infos(self, kind: str) -> tuple[Tensor, ...]:
+        out = []
+        for k in range(getattr(self.library, f"byoc_session_{kind}_count")(self.handle.value)):
+            info = _c.TensorInfo()
+            self.library.check(
+                getattr(self.library, f"byoc_session_{kind}")(self.handle.value, k, ctypes.byref(info)))
+            out.append(Tensor(info.name.decode(), _arrays.type_name(info.dtype), tuple(info.shape[: info.ndim])))
+        return tuple(out)
+
+    @property
+    def warnings(self) -> list[str]:
+        count = self.library.byoc_session_warning_count(self.handle.value)
+        return [self.library.byoc_session_warning(self.handle.value, k).decode() for k in range(count)]
+
+    def fits(self, arrays: Sequence[Any]) -> bool:
+        """True when the arrays have the shapes of this size."""
+        return all(tuple(array.shape) == tensor.shape for array, tensor in zip(arrays, self.inputs))
+
+    def order(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Returns all inputs in the order of the session."""
+        if len(inputs) > self.n_in:
+            raise Error(f"{len(inputs)} inputs are given, the program has {self.n_in}", slug="input-count",
+                        help=f"its inputs are {', '.join(self.places)}")
+        out: list[Any] = [*inputs, *[None] * (self.n_in - len(inputs))]
+        for name, value in named.items():
+            at = self.places.get(name)
+            if at is None:
+                raise Error(f'the program has no input "{name}"', code=5, slug="input-count",
+                            help=f"its inputs are {', '.join(self.places)}")
+            if out[at] is not None:
+                raise Error(f'the input "{name}" is given twice', slug="input-count")
+            out[at] = value
+        missing = [tensor.name for tensor, value in zip(self.inputs, out) if value is None]
+        if missing:
+            raise Error(f"inputs are missing: {', '.join(missing)}", slug="input-count")
+        return [_arrays.as_input(value, tensor.dtype) for tensor, value in zip(self.inputs, out)]
+
+    def new_outputs(self, first: Any) -> list[Any]:
+        """Makes the outputs of a run whose first input is `first`, in the library of that tensor."""
+        if first is not None and _arrays.is_torch(first):
+            return [_arrays.torch_empty(tensor.shape, tensor.dtype) for tensor in self.outputs]
+        return [_empty(tensor.shape, dtype or _arrays.numpy_type(tensor.dtype))
+                for tensor, dtype in zip(self.outputs, self.types)]
+
+    def call(self, arrays: Sequence[Any]) -> list[Any]:
+        """Runs with inputs in the session's order; returns new outputs."""
+        outputs = self.new_outputs(arrays[0] if arrays else None)
+        held: list[Any] = []                               # owners of the memory until the run is over
+        try:
+            slot = self.pool.pop()
+        except IndexError:
+            slot = _Slot(self)
+        try:
+            inputs_at = slot.place(arrays, slot.inputs, held)
+            outputs_at = slot.place(outputs, slot.outputs, held)
+            error = self.library.run(slot.context, inputs_at, self.n_in, outputs_at, self.n_out)
+            if error:
+                raise self.library.error_of(error)
+            return self.shrunk(slot.context, outputs) if self.counts else outputs
+        finally:
+            self.pool.append(slot)
+
+    def shrunk(self, context: int, outputs: list[Any]) -> list[Any]:
+        """Returns outputs with the extents that the last run counted; they share the memory."""
+        out = []
+        for k, array in enumerate(outputs):
+            shape, ndim = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int32()
+            self.library.check(
+                self.library.byoc_context_output_shape(context, k, ctypes.byref(shape), ctypes.byref(ndim)))
+            extents = tuple(shape[: ndim.value])
+            elements = 1
+            for extent in extents:
+                elements *= extent
+            out.append(array if tuple(array.shape) == extents else array.reshape(-1)[:elements].reshape(extents))
+        return out
+
+
+def _extern(library: _c.Library, function: Callable[..., Any]) -> Any:
+    """Makes a function for byoc_session_set_extern."""
+
+    def call(user: Any, inputs: Any, n_in: int, outputs: Any, n_out: int) -> Optional[int]:
+        try:
+            function(*(_arrays.view(inputs[k], False) for k in range(n_in)),
+                     *(_arrays.view(outputs[k], True) for k in range(n_out)))
+            return None
+        except BaseException:
+            error: int = library.byoc_error_new(13, traceback.format_exc().encode())
+            return error
+
+    return _c.ExternFn(call)
+
+
+class Bound:
+    """A program with the tensors of its runs: the way to run it without allocation. Made by `Program.bind`.
+
+    One run at a time: a call while another thread runs it is an error.
+
+    Attributes:
+        inputs: the tensors that a run reads, in the order of the program.
+        outputs: the tensors that a run writes, in the order of the program.
+    """
+
+    def __init__(self, session: _Session, inputs: list[Any], outputs: list[Any]) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self._held: list[Any] = []
+        self._slot = slot = _Slot(session)
+        self._session = session
+        self._lock = threading.Lock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
+        inputs_at = slot.place(inputs, slot.inputs, self._held)
+        outputs_at = slot.place(outputs, slot.outputs, self._held)
+        self._run = session.library.run
+        self._arguments = (slot.context, inputs_at, session.n_in, outputs_at, session.n_out)
+        self._result = self.outputs[0] if len(self.outputs) == 1 else self.outputs
+
+    def __call__(self) -> Any:
+        """Reads the inputs, runs, and writes the outputs.
+
+        Returns:
+            The output, or the tuple of outputs when there are several: the same objects at each call. Those of extents
+            that a run counts are views of them.
+
+        Raises:
+            Error: as `Program.__call__`; slug "in-use" while another thread runs it.
+        """
+        if not self._acquire(False):
+            raise Error("another thread runs it", code=9, slug="in-use", help="bind the program once per thread")
+        try:
+            error = self._run(*self._arguments)
+            if error:
+                raise self._session.library.error_of(error)
+            if not self._session.counts:
+                return self._result
+            outputs = self._session.shrunk(self._slot.context, list(self.outputs))
+            return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        finally:
+            self._release()
+
+
+class Program:
+    """A compiled model, of one size or several. Any number of threads may call it at a time.
+
+    Made by `load`, and by `byoc.compile`.
+    """
+
+    def __init__(self, library: _c.Library, handle: int, options: Sequence[tuple[str, str]] = ()) -> None:
+        self._library = library
+        self._handle = _Handle(handle, library.byoc_program_free, None)
+        self._options = Options(library, options)
+        count: int = library.byoc_program_size_count(handle)
+        self._sessions: list[Optional[_Session]] = [None] * count
+        self._lock = threading.Lock()
+        self._only = self._session(0) if count == 1 else None
+        self._externs: list[tuple[str, Any]] = []
+
+    # ---- what it is ----
+
+    @property
+    def sizes(self) -> list[str]:
+        """The labels of its sizes, "N=4"; [""] for a program of one size."""
+        return [self._library.byoc_program_size_label(self._handle.value, k).decode() for k in range(len(self._sessions))]
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The inputs of the first size, in order."""
+        return self._session(0).inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The outputs of the first size, in order."""
+        return self._session(0).outputs
+
+    @property
+    def warnings(self) -> list[str]:
+        """What loading reported, such as a kernel that was made for another machine."""
+        return self._session(0).warnings
+
+    def size(self, label: str) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Returns the inputs and the outputs of the size with this label.
+
+        Raises:
+            Error: slug "no-such-size".
+        """
+        labels = self.sizes
+        if label not in labels:
+            raise Error(f'the program has no size "{label}"', code=5, slug="no-such-size", help=f"it has {', '.join(labels)}")
+        session = self._session(labels.index(label))
+        return session.inputs, session.outputs
+
+    # ---- runs ----
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Runs the program.
+
+        Args:
+            inputs: tensors in the order of `inputs`: arrays of numpy, tensors of torch on the CPU, or objects with
+                __dlpack__. They are read in place, with strides too. Lists and numbers are converted.
+            named: further inputs, by name.
+
+        Returns:
+            The output, or the tuple of outputs when there are several, in new memory: tensors of torch when the first
+            input is one, else arrays of numpy.
+
+        Raises:
+            Error: slug "input-count", "input-dtype", "input-shape", "input-data", "run-failed", ...
+        """
+        session = self._only
+        if named or session is None or len(inputs) != session.n_in:
+            session, ordered = self._chosen(inputs, named)
+            outputs = session.call(ordered)
+        else:
+            try:
+                outputs = session.call(inputs)
+            except _arrays.NotATensor:                     # lists and numbers
+                outputs = session.call(session.order(inputs, {}))
+        return outputs[0] if session.n_out == 1 else tuple(outputs)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Runs the program with inputs by name, and returns the outputs by name. Otherwise as `__call__`."""
+        session, arrays = self._chosen((), inputs)
+        return {tensor.name: array for tensor, array in zip(session.outputs, session.call(arrays))}
+
+    def bind(self, *inputs: Any, outputs: Any = None, size: Optional[str] = None, **named: Any) -> Bound:
+        """Fixes the tensors of runs, for loops in which microseconds count.
+
+        Args:
+            inputs: as for a call; without any, arrays of zeros are made, to be filled in place.
+            outputs: the tensor that the output is written to, or a sequence of them; compact, of the program's types and
+                shapes. Without it they are made as by a call.
+            size: the label of the size, in a program of several, when no inputs are given.
+            named: further inputs, by name.
+
+        Returns:
+            A function without arguments that runs the program.
+
+        Raises:
+            Error: as for a call, at the first run at the latest.
+        """
+        if inputs or named:
+            session, arrays = self._chosen(inputs, named)
+        else:
+            labels = self.sizes
+            if size is not None and size not in labels:
+                self.size(size)                            # reports it
+            session = self._session(0 if size is None else labels.index(size))
+            arrays = [np.zeros(tensor.shape, _arrays.numpy_type(tensor.dtype)) for tensor in session.inputs]
+        if outputs is None:
+            given = session.new_outputs(arrays[0] if arrays else None)
+        else:
+            given = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        return Bound(session, list(arrays), given)
+
+    def register(self, symbol: str, function: Callable[..., Any]) -> None:
+        """Sets the function of an extern that the model calls, before the first run.
+
+        Args:
+            symbol: the name of the extern.
+            function: called with the inputs and then the outputs as arrays of numpy; it writes the outputs in place. An
+                exception ends the run with an error that has its text.
+
+        Raises:
+            Error: code "not-found" when the model calls no such extern.
+        """
+        callback = _extern(self._library, function)
+        for k in range(len(self._sessions)):
+            session = self._session(k)
+            self._library.check(
+                self._library.byoc_session_set_extern(session.handle.value, symbol.encode(), callback, None))
+            session.externs.append(callback)
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the program to a file, which `load` and the command byoc-run read: completely, or not at all."""
+        self._library.check(self._library.byoc_program_save(self._handle.value, os.fsencode(path)))
+
+    # ---- inside ----
+
+    def _session(self, k: int) -> _Session:
+        session = self._sessions[k]
+        if session is None:
+            with self._lock:
+                session = self._sessions[k]
+                if session is None:
+                    session = _Session(self._library, self._handle, k, self._options)
+                    self._sessions[k] = session
+        return session
+
+    def _chosen(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[_Session, Sequence[Any]]:
+        """Returns the session of the size that fits, and all inputs in order."""
+        arrays = [_arrays.shaped(array) for array in self._session(0).order(inputs, named)]
+        if self._only is not None:
+            return self._only, arrays
+        for k in range(len(self._sessions)):
+            session = self._session(k)
+            if session.fits(arrays):
+                return session, arrays
+        shapes = ", ".join("x".join(map(str, array.shape)) for array in arrays)
+        raise Error(f"the program has no size for inputs of {shapes}", slug="no-such-size",
+                    help=f"it has {', '.join(self.sizes)}; compile it with this one too")
+
+    def __repr__(self) -> str:
+        lines = [f"<byoc program, {len(self._sessions)} sizes: {', '.join(self.sizes)}>" if self._only is None
+                 else "<byoc program>"]
+        for kind, tensors in (("input", self.inputs), ("output", self.outputs)):
+            lines += [f"  {kind} {tensor.name}: {tensor.dtype}{list(tensor.shape)}" for tensor in tensors]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{kind}</td><td>{html.escape(tensor.name)}</td><td>{tensor.dtype}</td>"
+            f"<td>{' × '.join(map(str, tensor.shape))}</td></tr>"
+            for kind, tensors in (("input", self.inputs), ("output", self.outputs)) for tensor in tensors)
+        sizes = "" if self._only is not None else f"<p>sizes: {html.escape(', '.join(self.sizes))}</p>"
+        return f"<table><tr><th></th><th>name</th><th>type</th><th>shape</th></tr>{rows}</table>{sizes}"
