@@ -20,6 +20,7 @@ byoc_partition_svg e s p p p
 byoc_bench e s p p p
 byoc_profile e s p p p
 byoc_report e s p p p
+byoc_command i i p
 """
 
 

@@ -16,9 +16,9 @@ _CPU = 1                                                   # kDLCPU
 # Codes of DLDataTypeCode.
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype = ctypes.c_void_p
-_capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype = ctypes.c_void_p
+capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 # Kinds of numpy's types and their codes; those of ml_dtypes have the kind "V" and are found by name.
 _CODES = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
@@ -81,7 +81,7 @@ def address(value: Any, held: list[Any]) -> int:
     except (AttributeError, BufferError, TypeError, RuntimeError):
         return _described(value, held)
     held.append(capsule)
-    found: int = _capsule_pointer(capsule, b"dltensor")
+    found: int = capsule_pointer(capsule, b"dltensor")
     return found
 
 
@@ -92,7 +92,7 @@ def _described(value: Any, held: list[Any]) -> int:
         held.append(value)
         capsule = value.__dlpack__()
         held.append(capsule)
-        found: int = _capsule_pointer(capsule, b"dltensor")
+        found: int = capsule_pointer(capsule, b"dltensor")
         return found
     if not isinstance(value, np.ndarray):
         raise NotATensor(f"a tensor is expected, not {type(value).__name__}", slug="input-type",

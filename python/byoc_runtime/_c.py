@@ -91,6 +91,7 @@ byoc_session_input_count z p
 byoc_session_output_count z p
 byoc_session_input e p z p
 byoc_session_output e p z p
+byoc_session_output_is_counted i p z
 byoc_session_warning_count z p
 byoc_session_warning t p z
 byoc_session_set_extern e p s p p
@@ -110,26 +111,31 @@ class Library:
 
     def __init__(self, path: Path, signatures: str = "") -> None:
         try:
-            self.dll = ctypes.CDLL(str(path))
+            dll = ctypes.CDLL(str(path))
         except OSError as error:
             raise Error(
                 f"the library cannot be opened: {error}", slug="no-library", where=str(path),
                 help="install the package again; it needs glibc and x86-64 Linux",
             ) from None
         self.path = path
+        self._functions: dict[str, Any] = {}
         for line in (_SIGNATURES + signatures).split("\n"):
             if line:
                 name, result, *arguments = line.split()
-                function = getattr(self.dll, name, None)
+                function = getattr(dll, name, None)
                 if function is None:
                     raise Error(f"the library has no function {name}", slug="no-library", where=str(path),
                                 help="the Python package and the library are of different versions; install both again")
                 function.restype = _TYPES[result]
                 function.argtypes = [_TYPES[letter] for letter in arguments]
-        self.run: Any = self.dll.byoc_run
+                self._functions[name] = function
+        self.run: Any = self._functions["byoc_run"]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.dll, name)
+        try:
+            return self._functions[name]                   # only with the types that the table has
+        except KeyError:
+            raise AttributeError(name) from None
 
     def check(self, error: Optional[int]) -> None:
         """Raises the error that a function returned; frees it."""
@@ -139,18 +145,18 @@ class Library:
     def error_of(self, handle: int) -> Error:
         """Makes an exception of a byoc_error, which is freed."""
         try:
-            texts = [getattr(self.dll, f"byoc_error_{part}")(handle).decode("utf-8", "replace")
+            texts = [getattr(self, f"byoc_error_{part}")(handle).decode("utf-8", "replace")
                      for part in ("message", "slug", "where", "help", "text")]
-            code = self.dll.byoc_error_code(handle)
+            code = self.byoc_error_code(handle)
         finally:
-            self.dll.byoc_error_free(handle)
+            self.byoc_error_free(handle)
         return Error(texts[0], code=code, slug=texts[1], where=texts[2], help=texts[3],
                      text=texts[4].strip())
 
     def make(self, function: str, *arguments: Any) -> int:
         """Calls a function whose last argument is the place of a handle; returns the handle."""
         out = c_void_p()
-        self.check(getattr(self.dll, function)(*arguments, ctypes.byref(out)))
+        self.check(getattr(self, function)(*arguments, ctypes.byref(out)))
         assert out.value is not None
         return out.value
 

@@ -77,6 +77,11 @@ BYOC_API byoc_error* byoc_plugins(const byoc_options* options, const byoc_watch*
 /// "plugin-option", "min-free". Since minor 2.
 BYOC_API byoc_error* byoc_doctor(const byoc_options* options, const byoc_watch* watch, char** json);
 
+/// Is the command `byoc`: what its program's main does, with the exit code as the result. Handles
+/// signals, prints, and ends the use of plugins in this process. A process calls it once, on its
+/// main thread. Since minor 2.
+BYOC_API int byoc_command(int argc, char** argv);
+
 #ifdef __cplusplus
 }
 #endif

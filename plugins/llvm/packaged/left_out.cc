@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lld refers to and a package does not have: targets that byoc compiles for no machine of,
+// parsers of assembly, and Polly, which Debian's LLVM has as an extension. lld calls these functions
+// when it starts.
+#include "llvm/Passes/PassPlugin.h"
+
+#define BYOC_LEFT_OUT(target)                  \
+  void LLVMInitialize##target##TargetInfo() {} \
+  void LLVMInitialize##target##Target() {}     \
+  void LLVMInitialize##target##TargetMC() {}   \
+  void LLVMInitialize##target##AsmPrinter() {} \
+  void LLVMInitialize##target##AsmParser() {}
+
+extern "C" {
+BYOC_LEFT_OUT(AMDGPU)
+BYOC_LEFT_OUT(ARM)
+BYOC_LEFT_OUT(AVR)
+BYOC_LEFT_OUT(BPF)
+BYOC_LEFT_OUT(Hexagon)
+BYOC_LEFT_OUT(Lanai)
+BYOC_LEFT_OUT(LoongArch)
+BYOC_LEFT_OUT(M68k)
+BYOC_LEFT_OUT(Mips)
+BYOC_LEFT_OUT(MSP430)
+BYOC_LEFT_OUT(NVPTX)
+BYOC_LEFT_OUT(PowerPC)
+BYOC_LEFT_OUT(RISCV)
+BYOC_LEFT_OUT(Sparc)
+BYOC_LEFT_OUT(SystemZ)
+BYOC_LEFT_OUT(VE)
+BYOC_LEFT_OUT(WebAssembly)
+BYOC_LEFT_OUT(XCore)
+BYOC_LEFT_OUT(Xtensa)
+void LLVMInitializeAArch64AsmParser() {}
+void LLVMInitializeX86AsmParser() {}
+}
+
+llvm::PassPluginLibraryInfo getPollyPluginInfo() { return {}; }
