@@ -224,6 +224,15 @@ def _extern(library: _c.Library, function: Callable[..., Any]) -> Any:
     return _c.ExternFn(call)
 
 
+def _check_outputs(session: _Session, outputs: Sequence[Any]) -> None:
+    if len(outputs) != session.n_out:
+        raise Error(f"{len(outputs)} outputs are given, the program has {session.n_out}", slug="output-count",
+                    help=f"its outputs are {', '.join(tensor.name for tensor in session.outputs)}")
+    for tensor, array in zip(session.outputs, outputs):
+        if isinstance(array, np.ndarray) and not array.flags.writeable:
+            raise Error(f'the array for "{tensor.name}" is read-only', slug="output-data", help="give a copy of it")
+
+
 class Bound:
     """A program with the tensors of its runs: the way to run it without allocation. Made by `Program.bind`.
 
@@ -382,6 +391,7 @@ class Program:
             given = session.new_outputs(arrays[0] if arrays else None)
         else:
             given = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+            _check_outputs(session, given)
         return Bound(session, list(arrays), given)
 
     def register(self, symbol: str, function: Callable[..., Any]) -> None:

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the declarations of the Python packages with include/byoc/c/byoc.h: functions, arguments, structs.
+
+    header_test.py SOURCE
+"""
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(sys.argv.pop(1))
+sys.path.insert(0, str(SOURCE / "python"))
+HEADER = SOURCE / "include/byoc/c/byoc.h"
+
+from byoc import _library  # noqa: E402
+from byoc_runtime import _arrays, _c, _errors  # noqa: E402
+
+
+def letter(kind: str) -> str:
+    """Returns the letter of _c._SIGNATURES for a type of C."""
+    words = kind.replace("const ", "").strip()
+    if words == "byoc_error*":
+        return "e"
+    if words == "char*":
+        return "s"
+    if words.endswith("*") or words.endswith("_fn"):
+        return "p"
+    return {"void": "v", "size_t": "z", "uint32_t": "u", "int": "i", "int32_t": "i", "enum byoc_code": "i"}[words]
+
+
+def declared(macros: str) -> dict:
+    """Returns the letters of each function of the header that is marked with one of the macros."""
+    text = re.sub(r"/\*.*?\*/|///?[^\n]*", "", HEADER.read_text(), flags=re.DOTALL)
+    out = {}
+    for result, name, arguments in re.findall(rf"\b(?:{macros})\s+([^;()]*?)\b(byoc_\w+)\(([^;]*?)\);", text):
+        result = letter(result.strip())
+        kinds = [] if arguments.strip() == "void" else [re.sub(r"\w+$", "", part.strip()) for part in arguments.split(",")]
+        letters = [letter(re.sub(r"\s+", " ", kind).strip().replace(" *", "*")) for kind in kinds]
+        out[name] = ["t" if result == "s" else result, *["p" if kind == "e" else kind for kind in letters]]
+    return out
+
+
+def listed(signatures: str) -> dict:
+    return {line.split()[0]: line.split()[1:] for line in signatures.split("\n") if line}
+
+
+class Header(unittest.TestCase):
+    def test_runtime(self):
+        functions = declared("BYOC_RUNTIME_API")
+        self.assertGreater(len(functions), 30)
+        self.assertEqual(self.comparable(functions), listed(_c._SIGNATURES))
+
+    def test_compiler(self):
+        functions = declared("BYOC_API")
+        self.assertGreater(len(functions), 10)
+        self.assertEqual(self.comparable(functions), listed(_library.SIGNATURES))
+
+    def comparable(self, functions):
+        """A text that the caller frees is a pointer: ctypes would copy it and lose the pointer."""
+        return {name: ["p" if kind == "s" and name == "byoc_text_free" else kind for kind in kinds]
+                for name, kinds in functions.items()}
+
+    def test_structs(self):
+        """Sizes and offsets, as a C compiler has them."""
+        structs = {"byoc_tensor_info": _c.TensorInfo, "byoc_watch": _c.Watch, "DLTensor": _c.DLTensor,
+                   "DLDataType": _c.DLDataType, "DLDevice": _c.DLDevice}
+        lines = []
+        for name, struct in structs.items():
+            lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            lines += [f'printf("{name}.{field[0]} %zu\\n", offsetof({name}, {field[0]}));' for field in struct._fields_]
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "sizes.c"
+            program.write_text("#include <byoc/c/byoc.h>\n#include <stdio.h>\nint main(void) {\n" + "\n".join(lines) + "\n}\n")
+            subprocess.run(["cc", "-I", SOURCE / "include", program, "-o", program.with_suffix("")], check=True)
+            printed = subprocess.run([program.with_suffix("")], check=True, text=True, capture_output=True).stdout
+        expected = dict(line.split() for line in printed.splitlines())
+        import ctypes
+
+        found = {}
+        for name, struct in structs.items():
+            found[name] = str(ctypes.sizeof(struct))
+            found.update({f"{name}.{field[0]}": str(getattr(struct, field[0]).offset) for field in struct._fields_})
+        self.assertEqual(found, expected)
+
+    def test_codes(self):
+        text = (SOURCE / "include/byoc/plugin/abi.h").read_text()
+        body = re.search(r"enum byoc_code \{(.*?)\};", text, re.DOTALL).group(1)
+        names = [name.lower().replace("_", "-") for name in re.findall(r"BYOC_(\w+) = \d+", body)]
+        self.assertEqual(tuple(names), _errors.CODES)
+
+    def test_dlpack(self):
+        """The codes of element types are those of dlpack.h."""
+        text = Path("/usr/include/dlpack/dlpack.h").read_text()
+        codes = {name: int(value) for name, value in re.findall(r"kDL(\w+) = (\d+)U?,", text)}
+        self.assertEqual((codes["Int"], codes["UInt"], codes["Float"], codes["Bfloat"], codes["Complex"]),
+                         (_arrays._INT, _arrays._UINT, _arrays._FLOAT, _arrays._BFLOAT, _arrays._COMPLEX))
+
+
+if __name__ == "__main__":
+    unittest.main()

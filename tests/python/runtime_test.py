@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs by byoc_runtime: tensors in and out, sizes, threads, errors, memory.
+
+    runtime_test.py SOURCE BUILD
+"""
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+os.environ["BYOC_PREFIX"] = str(BUILD)
+sys.path.insert(0, str(SOURCE / "python"))
+
+import byoc_runtime  # noqa: E402
+
+DIGITS = SOURCE / "tests/models/digits"
+FOLDER = Path(tempfile.mkdtemp())
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def compiled(text: str, *options: str) -> "byoc_runtime.Program":
+    """Compiles a model that is written as text by the command."""
+    model = FOLDER / "model.ir"
+    model.write_text(text)
+    artifact = FOLDER / "model.byoc"
+    subprocess.run([BUILD / "bin/byoc", "compile", model, "-o", artifact, "--compiler", "json", *options], check=True,
+                   capture_output=True)
+    return byoc_runtime.load(artifact)
+
+
+def digits(*options: str) -> Path:
+    artifact = FOLDER / f"digits{len(options)}.byoc"
+    if not artifact.exists():
+        subprocess.run([BUILD / "bin/byoc", "compile", DIGITS / "model.onnx", "-o", artifact, *(options or ("--shape", "N=1"))],
+                       check=True, capture_output=True)
+    return artifact
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        self.program = byoc_runtime.load(digits())
+        self.images = np.load(DIGITS / "images.npy").astype(np.float32)
+        self.expected = np.load(DIGITS / "outputs.npy")
+
+    def test_values(self):
+        """The outputs are those that the exporter's framework computed."""
+        for k in range(20):
+            np.testing.assert_allclose(self.program(self.images[k:k + 1]), self.expected[k:k + 1], rtol=1e-4, atol=1e-5)
+
+    def test_names_and_types(self):
+        image, = self.program.inputs
+        self.assertEqual((image.name, image.dtype, image.shape), ("image", "float32", (1, 1, 8, 8)))
+        self.assertEqual(self.program.sizes, [""])
+        self.assertIn("image: float32[1, 1, 8, 8]", repr(self.program))
+        self.assertIn("<td>image</td>", self.program._repr_html_())
+
+    def test_ways_to_pass_an_input(self):
+        image = self.images[:1]
+        wanted = self.program(image)
+        wide = np.zeros((1, 1, 8, 16), np.float32)
+        wide[..., ::2] = image
+        frozen = image.copy()
+        frozen.flags.writeable = False
+        reversed_twice = np.ascontiguousarray(image[..., ::-1])[..., ::-1]
+        for given in (wide[..., ::2], frozen, reversed_twice, image.tolist(), np.asfortranarray(image)):
+            np.testing.assert_array_equal(self.program(given), wanted)
+        np.testing.assert_array_equal(self.program(image=image), wanted)
+        np.testing.assert_array_equal(self.program.run({"image": image})["probabilities"], wanted)
+
+    def test_bytes_and_files(self):
+        wanted = self.program(self.images[:1])
+        data = digits().read_bytes()
+        for source in (data, bytearray(data), str(digits())):
+            np.testing.assert_array_equal(byoc_runtime.load(source)(self.images[:1]), wanted)
+        copy = FOLDER / "copy.byoc"
+        self.program.save(copy)
+        self.assertEqual(copy.read_bytes(), data)
+
+    def test_outputs_are_new_memory(self):
+        first = self.program(self.images[:1])
+        kept = first.copy()
+        self.program(self.images[5:6])
+        np.testing.assert_array_equal(first, kept)
+
+    def test_bound(self):
+        image = self.images[:1].copy()
+        out = np.empty((1, 10), np.float32)
+        bound = self.program.bind(image, outputs=out)
+        self.assertIs(bound(), out)
+        np.testing.assert_array_equal(out, self.program(image))
+        image[...] = self.images[7:8]                      # read in place, again
+        bound()
+        np.testing.assert_array_equal(out, self.program(self.images[7:8]))
+        empty = self.program.bind()
+        empty.inputs[0][...] = self.images[3:4]
+        np.testing.assert_array_equal(empty(), self.program(self.images[3:4]))
+
+    def test_threads(self):
+        wanted = [self.program(self.images[k:k + 1]) for k in range(16)]
+        wrong = []
+
+        def work():
+            for _ in range(50):
+                for k in range(16):
+                    if not np.array_equal(self.program(self.images[k:k + 1]), wanted[k]):
+                        wrong.append(k)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_a_bound_program_has_one_run_at_a_time(self):
+        bound = self.program.bind(self.images[:1])
+        bound._acquire()
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            bound()
+        bound._release()
+        self.assertEqual(caught.exception.slug, "in-use")
+        bound()
+
+
+class Errors(unittest.TestCase):
+    def setUp(self):
+        self.program = byoc_runtime.load(digits())
+
+    def error(self, function, *arguments, **named):
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            function(*arguments, **named)
+        return caught.exception
+
+    def test_inputs(self):
+        good = np.zeros((1, 1, 8, 8), np.float32)
+        for slug, inputs, named in [
+            ("input-dtype", [good.astype(np.float64)], {}), ("input-shape", [good[..., :7]], {}),
+            ("input-count", [], {}), ("input-count", [good, good], {}), ("input-count", [], {"imagine": good}),
+            ("input-count", [good], {"image": good}), ("input-type", ["text"], {}), ("input-type", [{}], {}),
+            ("input-dtype", [good.astype(">f4")], {}), ("input-dtype", [good.astype(object)], {}),
+        ]:
+            with self.subTest(slug=slug, inputs=[type(value) for value in inputs], named=list(named)):
+                self.assertEqual(self.error(self.program, *inputs, **named).slug, slug)
+        unaligned = np.zeros(8 * 8 * 4 + 8 * 8, np.uint8)
+        odd = np.lib.stride_tricks.as_strided(unaligned.view(np.uint8)[:4].view(np.float32), (1, 1, 8, 8), (0, 0, 0, 5))
+        self.assertEqual(self.error(self.program, odd).slug, "input-data")
+
+    def test_outputs(self):
+        good = np.zeros((1, 1, 8, 8), np.float32)
+        for slug, out in [("output-shape", np.empty((10,), np.float32)), ("output-dtype", np.empty((1, 10))),
+                          ("output-count", [np.empty((1, 10), np.float32)] * 2)]:
+            with self.subTest(slug=slug):
+                self.assertEqual(self.error(lambda: self.program.bind(good, outputs=out)()).slug, slug)
+        frozen = np.empty((1, 10), np.float32)
+        frozen.flags.writeable = False
+        self.assertEqual(self.error(self.program.bind, good, outputs=frozen).slug, "output-data")
+
+    def test_files(self):
+        error = self.error(byoc_runtime.load, FOLDER / "missing.byoc")
+        self.assertEqual(error.code, "not-found")
+        self.assertIn("missing.byoc", error.where + error.message)
+        self.assertTrue(str(error))
+        data = bytearray(digits().read_bytes())
+        self.error(byoc_runtime.load, bytes(data[:100]))
+        self.error(byoc_runtime.load, b"")
+        self.error(byoc_runtime.load, digits(), plugin_options={"nonsense": 1})
+
+    def test_the_command_has_the_same_text(self):
+        done = subprocess.run([BUILD / "bin/byoc-run", FOLDER / "missing.byoc"], text=True, capture_output=True)
+        self.assertIn(str(self.error(byoc_runtime.load, FOLDER / "missing.byoc")).splitlines()[0], done.stderr)
+
+
+class Types(unittest.TestCase):
+    def test_all(self):
+        """Each type comes out as it went in."""
+        for name, code in [("float32", "f32"), ("float64", "f64"), ("float16", "f16"), ("int8", "i8"), ("uint8", "u8"),
+                           ("int16", "i16"), ("uint16", "u16"), ("int32", "i32"), ("uint32", "u32"), ("int64", "i64"),
+                           ("uint64", "u64"), ("bool", "bool")]:
+            with self.subTest(name):
+                program = compiled(f"fn main(%x: {code}[2,3]) {{\n  %0 = transpose(%x) {{perm=[1,0]}}\n  return %0\n}}\n")
+                self.assertEqual(program.inputs[0].dtype, name)
+                x = (np.arange(6).reshape(2, 3) % 2).astype(name)
+                y = program(x)
+                self.assertEqual(y.dtype, np.dtype(name))
+                np.testing.assert_array_equal(y, x.T)
+
+
+@unittest.skipIf(torch is None, "torch is not installed")
+class Torch(unittest.TestCase):
+    def test_in_and_out(self):
+        program = byoc_runtime.load(digits())
+        x = torch.rand(1, 1, 8, 8)
+        y = program(x)
+        self.assertIsInstance(y, torch.Tensor)
+        np.testing.assert_array_equal(y.numpy(), program(x.numpy()))
+        np.testing.assert_array_equal(program(x.clone().requires_grad_()).numpy(), y.numpy())
+        moved = x.permute(0, 1, 3, 2)
+        np.testing.assert_array_equal(program(moved).numpy(), program(moved.contiguous().numpy()))
+
+    def test_no_copies(self):
+        """The tensors of torch are what the program reads and writes: its run sees the same addresses."""
+        program = byoc_runtime.load(digits())
+        x, y = torch.rand(1, 1, 8, 8), torch.zeros(1, 10)
+        bound = program.bind(x, outputs=y)
+        addresses = [byoc_runtime._c.DLTensor.from_address(at).data for at in (bound._arguments[1], bound._arguments[3])]
+        self.assertEqual(addresses, [x.data_ptr(), y.data_ptr()])
+        bound()
+        np.testing.assert_array_equal(y.numpy(), program(x.numpy()))
+
+    def test_bf16(self):
+        program = compiled("fn main(%x: bf16[2,3]) {\n  %0 = transpose(%x) {perm=[1,0]}\n  return %0\n}\n")
+        x = torch.arange(6).reshape(2, 3).to(torch.bfloat16)
+        self.assertTrue(torch.equal(program(x), x.T))
+
+
+class Sizes(unittest.TestCase):
+    def test_the_size_is_that_of_the_inputs(self):
+        program = byoc_runtime.load(digits("--shape", "N=1,4"))
+        images = np.load(DIGITS / "images.npy").astype(np.float32)
+        self.assertEqual(program.sizes, ["N=1", "N=4"])
+        one, four = program(images[:1]), program(images[:4])
+        self.assertEqual((one.shape, four.shape), ((1, 10), (4, 10)))
+        np.testing.assert_allclose(one[0], four[0], rtol=1e-5)
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            program(images[:2])
+        self.assertEqual(caught.exception.slug, "no-such-size")
+        self.assertIn("N=1, N=4", caught.exception.help)
+        self.assertEqual(program.size("N=4")[0][0].shape, (4, 1, 8, 8))
+        self.assertEqual(program.bind(size="N=4").inputs[0].shape, (4, 1, 8, 8))
+
+
+class Counted(unittest.TestCase):
+    def test_outputs_have_the_extents_of_the_run(self):
+        program = compiled("fn main(%x: f32[6]) {\n  %0 = nonzero(%x) {size=\"n\"}\n  return %0\n}\n")
+        for x in ([0, 1, 0, 2, 3, 0], [0] * 6, [1] * 6):
+            x = np.array(x, np.float32)
+            np.testing.assert_array_equal(program(x), np.stack(np.nonzero(x)))
+            np.testing.assert_array_equal(program.bind(x)(), np.stack(np.nonzero(x)))
+
+
+class Externs(unittest.TestCase):
+    def test_a_function_of_python(self):
+        program = compiled("fn main(%x: f32[3]) {\n  %0 = call_dps_packed(@twice, %x) : f32[3]\n  return %0\n}\n")
+
+        def twice(x, y):
+            y[...] = 2 * x
+
+        program.register("twice", twice)
+        np.testing.assert_array_equal(program(np.array([1, 2, 3], np.float32)), [2, 4, 6])
+        with self.assertRaises(byoc_runtime.Error):
+            program.register("thrice", twice)
+
+
+class Memory(unittest.TestCase):
+    def test_cycles(self):
+        """10,000 cycles of loading, running and dropping leave the memory as it was."""
+        data = digits().read_bytes()
+        x = np.zeros((1, 1, 8, 8), np.float32)
+
+        def resident():
+            status = Path("/proc/self/status").read_text()
+            return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+        def cycle(count):
+            for _ in range(count):
+                byoc_runtime.load(data)(x)
+            gc.collect()
+
+        cycle(200)
+        before = resident()
+        cycle(int(os.environ.get("BYOC_TEST_CYCLES", "1000")))
+        grown = resident() - before
+        self.assertLess(grown, 2048, f"{grown} KiB")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
