@@ -10,6 +10,7 @@
 """
 from byoc_runtime import Bound, Error, Tensor
 
+from . import plugin
 from ._results import Bench, Explanation, Partition, Plugins, Profile, Result, Verification
 from ._tools import (
     Program, bench, compile, doctor, explain, load, options, partition, place, plugins, profile, report, tune, verify, version,
@@ -17,6 +18,6 @@ from ._tools import (
 
 __all__ = [
     "Bench", "Bound", "Error", "Explanation", "Partition", "Plugins", "Profile", "Program", "Result", "Tensor", "Verification",
-    "bench", "compile", "doctor", "explain", "load", "options", "partition", "place", "plugins", "profile", "report", "tune",
+    "bench", "compile", "doctor", "explain", "load", "options", "partition", "place", "plugin", "plugins", "profile", "report", "tune",
     "verify", "version",
 ]
