@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/library/explained.h"
 
+#include <algorithm>
+
 #include "byoc/base/json.h"
+#include "byoc/base/nearest.h"
 #include "byoc/explain.h"
 #include "core/library/request.h"
 #include "core/tools/model/tuning.h"
@@ -24,6 +27,25 @@ Json json_of(const Explained& explained, const ModelOptions& options, const std:
   Json json = explanation_json(explained.explanation, options, explained.facts, only_op);
   if (options.tuning) add_tuning_json(options, json);
   return json;
+}
+
+Status unknown_node(const Explanation& explanation, const std::string& name) {
+  constexpr size_t kShownAlike = 5;
+  std::vector<std::string> known;
+  std::string alike;
+  size_t found = 0;
+  auto add = [&](Symbol op, Symbol node) {
+    known.push_back(node.str());
+    bool is_alike = op.text() == name || node.text().find(name) != std::string_view::npos;
+    if (is_alike && ++found <= kShownAlike) alike += cat(found > 1 ? ", " : "", "\"", node, "\"");
+  };
+  for (const ExplainedOp& op : explanation.ops) add(op.placed.op, op.placed.name);
+  for (const RemovedOp& op : explanation.removed) add(op.op, op.name);
+  if (found > kShownAlike) alike += cat(" and ", found - kShownAlike, " more");
+  return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
+      .with_slug("unknown-node")
+      .with_help(found > 0 ? cat("there are: ", alike)
+                           : "byoc explain MODEL --json lists the name of every op");
 }
 
 }  // namespace driver
@@ -50,6 +72,9 @@ Result<ModelExplanation> explain_model(const ModelRequest& request, const std::s
   for (const driver::ExplainedOp& op : found.ops) {
     if (node.empty() || op.placed.name == Symbol(node)) out.ops.push_back(op_of(op));
   }
+  const bool is_removed =
+      std::ranges::count(found.removed, Symbol(node), &driver::RemovedOp::name) > 0;
+  if (!node.empty() && out.ops.empty() && !is_removed) return driver::unknown_node(found, node);
   out.json = cli::json_text("explain", true, driver::json_of(explained, options, node));
   return out;
 }

@@ -19,4 +19,7 @@ Result<Explained> explain_file(const ModelOptions& options);
 nlohmann::ordered_json json_of(const Explained& explained, const ModelOptions& options,
                                const std::string& only_op = "");
 
+/// Returns the error for a name that no op has; its help has ops whose name or kind is like it.
+Status unknown_node(const Explanation& explanation, const std::string& name);
+
 }  // namespace byoc::driver

@@ -102,7 +102,7 @@ def explain(model: Model, *, op: Optional[str] = None, progress: Progress = None
     """Returns which plugin takes which node, and why others do not: `byoc explain --json`.
 
     Args:
-        op: only nodes of this op, "conv2d".
+        op: only the nodes of this name, "/stem/Conv".
     """
     return _results.Explanation(_work.call_json("byoc_explain", model, options, progress, {"op": op}))
 

@@ -74,12 +74,19 @@ class _Watch:
 def _in_a_thread(work: Callable[[], int], watch: _Watch) -> int:
     """Runs the work in a thread of its own, so that Ctrl-C reaches this one, and cancels the work."""
     results: list[int] = []
-    thread = threading.Thread(target=lambda: results.append(work()), name="byoc", daemon=True)
-    thread.start()
-    interrupt: Optional[KeyboardInterrupt] = None
-    while thread.is_alive():
+    ended = threading.Event()                              # a join that a signal interrupts takes the thread for ended
+
+    def body() -> None:
         try:
-            thread.join(0.5)
+            results.append(work())
+        finally:
+            ended.set()
+
+    threading.Thread(target=body, name="byoc", daemon=True).start()
+    interrupt: Optional[KeyboardInterrupt] = None
+    while not ended.is_set():
+        try:
+            ended.wait(0.5)
         except KeyboardInterrupt as failure:
             interrupt = failure
             watch.cancel()

