@@ -25,7 +25,7 @@ SUMMARIES = {
     "byoc_runtime": "Runs neural networks that byoc has compiled",
     "byoc": "Compiles neural networks by the code generator that runs each part best",
 }
-# What a package needs beside Python: the runtime's classes are those of the compiler, too.
+# The packages that a package needs: the runtime's classes are those of the compiler, too.
 REQUIRES = {"byoc_runtime": ["numpy>=1.22"], "byoc": ["byoc-runtime=={version}"]}
 TARGETS = {
     "byoc_runtime": ["byoc_runtime_shared"],
@@ -74,6 +74,8 @@ def fill(package: str, build: Path, folder: Path) -> None:
         name = f"libbyoc_{plugin}.so"
         made = build / "packages/plugins" / name
         copy_stripped(made if made.exists() else build / "lib/byoc/plugins" / name, prefix / "lib/byoc/plugins" / name)
+    run("cmake", "--install", build, "--component", "plugin_sdk", "--prefix", prefix)
+    copy_tree(Path("/usr/include"), prefix / "include", "dlpack/dlpack.h")
     copy_tree(SOURCE / "share/byoc", prefix / "share/byoc", "*.json", "*.jsonl")
     copy_tree(SOURCE / "tests/models/digits", prefix / "share/byoc/digits", "model.onnx", "images.npy", "labels.npy", "outputs.npy")
 
@@ -92,7 +94,8 @@ def write_metadata(package: str, folder: Path) -> None:
     (info / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: byoc\nRoot-Is-Purelib: false\nTag: py3-none-linux_x86_64\n")
     shutil.copyfile(SOURCE / "LICENSE", info / "LICENSE")
     if package == "byoc":
-        (info / "entry_points.txt").write_text("[console_scripts]\nbyoc = byoc.__main__:main\n")
+        (info / "entry_points.txt").write_text(             # cmake.prefix: where scikit-build-core finds the SDK
+            "[console_scripts]\nbyoc = byoc.__main__:main\n\n[cmake.prefix]\nbyoc = byoc.prefix\n")
 
 
 def make(package: str, build: Path, output: Path) -> Path:

@@ -56,7 +56,7 @@ std::string read_kind() {
 std::vector<std::string> folders() {
   std::vector<std::string> out;
   if (!env_is_set("BYOC_TUNING_PATH")) {
-    // Of the program, and of libbyoc.so in a program of another language.
+    // Beside the program, and beside libbyoc.so in a program of another language.
     std::error_code error;
     Dl_info own{};
     std::vector<fs::path> files{fs::read_symlink("/proc/self/exe", error)};

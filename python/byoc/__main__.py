@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from byoc_runtime import Error
+from byoc_runtime._errors import Error
+from byoc_runtime._plugins import wheel_plugins
 
 from ._library import command
 
@@ -15,6 +16,7 @@ def main() -> None:
     path = command()
     if not path.exists():
         sys.exit(str(Error("the command is missing", slug="no-command", where=str(path), help="install the package byoc again")))
+    wheel_plugins()
     os.execv(path, ["byoc", *sys.argv[1:]])
 
 

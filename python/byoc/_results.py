@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from typing import Any, Callable, Iterable, Optional
 
 from byoc_runtime import Error
@@ -79,8 +80,9 @@ class Explanation(Result):
 
     def tables(self) -> list[Table]:
         rows = [(row["name"], row["op"], row["plugin"], row["function"],
-                 "; ".join(opinion_text(opinion) for opinion in row["opinions"])) for row in self["ops"]]
-        return [_regions(self), Table(["node", "op", "plugin", "function", "what plugins said"], rows)]
+                 "; ".join(opinion_text(opinion) for opinion in row["opinions"] if opinion.get("verdict") != "not reached"))
+                for row in self["ops"]]
+        return [_regions(self), Table(["node", "op", "plugin", "function", "reasons"], rows)]
 
 
 class Partition(Result):
@@ -151,11 +153,22 @@ class Profile(Result):
 
 
 class Plugins(Result):
-    """The plugins that are found, and the files that are refused."""
+    """The plugins that are found, and the files that are refused.
+
+    Attributes:
+        origins: the package, "byoc-plugin-mine 0.1.0", by the path of the library that it brought.
+    """
+
+    origins: dict[str, str] = {}
 
     def tables(self) -> list[Table]:
-        rows = [(row["id"], row["version"], row["priority"], row["library"], "") for row in self["plugins"]]
-        rows += [(row["id"], row["version"], row["priority"], row["library"], "used when named") for row in self["not_opened"]]
-        rows += [(row["id"], row.get("version", ""), "", row["library"], f"refused: {row['reason']}") for row in self["refused"]]
-        rows += [(row["id"], "", "", "", f"not built: {row['reason']}") for row in self["not_built"]]
-        return [Table(["plugin", "version", "priority", "library", ""], rows)]
+        def row(one: dict[str, Any], words: str) -> tuple[Any, ...]:
+            library = one.get("library", "")
+            origin = self.origins.get(os.path.realpath(library), "") if library else ""
+            return one["id"], one.get("version", ""), one.get("priority", ""), library, origin, words
+
+        rows = [row(one, "") for one in self["plugins"]]
+        rows += [row(one, "used when named") for one in self["not_opened"]]
+        rows += [row(one, f"refused: {one['reason']}") for one in self["refused"]]
+        rows += [row(one, f"not built: {one['reason']}") for one in self["not_built"]]
+        return [Table(["plugin", "version", "priority", "library", "from", ""], rows)]

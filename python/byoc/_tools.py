@@ -12,6 +12,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 from byoc_runtime import Program as _Program
 from byoc_runtime import _load
+from byoc_runtime._plugins import wheel_plugins
 
 from . import _results, _work
 from ._library import command, library
@@ -129,7 +130,7 @@ def bench(model: Model, *, progress: Progress = None, **options: Any) -> _result
     """Times a model, or one of its regions: `byoc bench --json`.
 
     Args:
-        options: also vs (["--compiler llvm"]), region, rounds, min_time, warmup, seed, inputs, tolerance, check.
+        options: also vs ("compiler=llvm threads=2"), region, rounds, min_time, warmup, seed, inputs, tolerance, check.
 
     Raises:
         byoc.Error: slug "bench-mismatch" when the outputs are wrong; nothing is timed then.
@@ -175,8 +176,13 @@ def tune(model: Model, log: Path, *, progress: Progress = None, **options: Any) 
 
 
 def plugins(**options: Any) -> _results.Plugins:
-    """Returns the plugins that are found, and the files that are refused, with the reason: `byoc plugins --json`."""
-    return _results.Plugins(_work.call_json("byoc_plugins", _work.NO_MODEL, options))
+    """Returns the plugins that are found, and the files that are refused, with the reason: `byoc plugins --json`.
+
+    Its `origins` has the packages that brought some of them.
+    """
+    result = _results.Plugins(_work.call_json("byoc_plugins", _work.NO_MODEL, options))
+    result.origins = {os.path.realpath(plugin.library): plugin.distribution for plugin in wheel_plugins() if not plugin.reason}
+    return result
 
 
 def doctor(**options: Any) -> _results.Result:

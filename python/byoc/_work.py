@@ -51,7 +51,7 @@ class _Watch:
         self._line = _Line() if progress is True else None
         self._function = self._line or (progress if callable(progress) else None)
         self.canceller = self._library.make("byoc_canceller_new")
-        callback = _c.ProgressFn(self._progress) if self._function else _c.ProgressFn()
+        callback = _c.ProgressFn(self._progress) if self._function else _c.ProgressFn(0)
         self.struct = _c.Watch(ctypes.sizeof(_c.Watch), self.canceller, callback, None)
 
     def _progress(self, user: Any, what: bytes, done: int, total: int) -> None:
@@ -115,7 +115,11 @@ def call(function: str, model: Any, options: Mapping[str, Any], progress: Progre
         if model is not NO_MODEL:
             arguments.insert(0, None if model is None else os.fsencode(model_path(model, given)))
         foreign = getattr(library(), function)
-        work: Callable[[], int] = lambda: foreign(*arguments)  # noqa: E731
+
+        def work() -> int:
+            error: int = foreign(*arguments)
+            return error
+
         on_main = threading.current_thread() is threading.main_thread()
         error = _in_a_thread(work, watch) if on_main else work()
         if watch.failure is not None:

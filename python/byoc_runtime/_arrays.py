@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import sys
 from typing import Any, Optional, Sequence
 
@@ -41,7 +42,7 @@ def numpy_type(name: str) -> "np.dtype[Any]":
     if name not in _NAMED:
         return np.dtype(name)
     try:
-        import ml_dtypes  # type: ignore[import-not-found,unused-ignore]
+        ml_dtypes = importlib.import_module("ml_dtypes")
     except ImportError:
         raise Error(f"numpy has no type {name}", slug="no-dtype", help="install ml_dtypes, or give torch tensors") from None
     found: "np.dtype[Any]" = np.dtype(getattr(ml_dtypes, name))

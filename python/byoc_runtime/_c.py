@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ._errors import Error
+from ._plugins import wheel_plugins
 
 
 class DLDataType(ctypes.Structure):
@@ -184,6 +185,7 @@ def library(package: str, name: str, signatures: str = "") -> Library:
                         f"{name} is missing", slug="no-library", where=str(path),
                         help="install the package again, or set BYOC_PREFIX to the folder of a build or of an installation",
                     )
+                wheel_plugins()
                 found = _opened[name] = Library(path, signatures)
     return found
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+SOURCE, BUILD = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
 os.environ["BYOC_PREFIX"] = str(BUILD)
 FOLDER = Path(tempfile.mkdtemp())
 os.environ["XDG_CACHE_HOME"] = str(FOLDER / "cache")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+SOURCE, BUILD = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
 os.environ["BYOC_PREFIX"] = str(BUILD)
 sys.path.insert(0, str(SOURCE / "python"))
 

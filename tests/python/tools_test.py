@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-SOURCE, BUILD = Path(sys.argv.pop(1)), Path(sys.argv.pop(1))
+SOURCE, BUILD = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
 os.environ["BYOC_PREFIX"] = str(BUILD)
 FOLDER = Path(tempfile.mkdtemp())
 os.environ["XDG_CACHE_HOME"] = str(FOLDER / "cache")
@@ -28,7 +28,7 @@ import byoc  # noqa: E402
 MODEL = SOURCE / "tests/models/digits/model.onnx"
 IMAGES = np.load(MODEL.parent / "images.npy").astype(np.float32)
 EXPECTED = np.load(MODEL.parent / "outputs.npy")
-# Of measurements and of the process: different in each run.
+# Members that differ from run to run: measurements, and facts of the process.
 TIMES = {"time_ns", "first_ns", "total_ns", "min_ns", "seconds", "compile_ns", "load_ns", "first_run_ns", "median_ns", "p5_ns",
          "p95_ns", "samples_ns", "gflop_per_s", "gb_per_s", "share_of_peak", "share_of_bandwidth", "runs_per_sample", "runs",
          "outside_ns", "peak_rss_bytes", "other_load", "memory", "benchmarks", "context", "spans", "turns", "peaks", "cores",

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -102,37 +103,63 @@ def use(python, wheels, cache):
     if installed.returncode != 0:
         print(f"{name}: skipped, pip cannot install numpy: {installed.stderr.strip().splitlines()[-1:]}")
         return None
-    printed = timed(f"{name}: first answers", folder / "bin/python", "-c", CHECK, cwd=folder)
+    (folder / "work").mkdir()
+    printed = timed(f"{name}: first answers", folder / "bin/python", "-c", CHECK, cwd=folder / "work")
     print(printed.stdout.strip(), f"{time.monotonic() - begin:.1f} s in all", flush=True)
     shown = run(folder / "bin/byoc", "--version").stdout
     assert shown == run(BUILD / "bin/byoc", "--version").stdout, shown
-    run(folder / "bin/python", "-m", "byoc", "demo", cwd=folder)
+    run(folder / "bin/python", "-m", "byoc", "demo", cwd=folder / "work")
     return folder
 
 
 def moved_offline_and_as_another_user(folder):
     """The packages by PYTHONPATH from another folder, without a network, and by a user without rights or a home."""
     packages = next(folder.glob("lib/python3*/site-packages"))
-    place = FOLDER / "moved"
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(packages, place / "packages", symlinks=True)
-    place.chmod(0o755)
-    work = place / "work"
-    work.mkdir()
-    work.chmod(0o777)
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(place / "packages"), "PYTHONDONTWRITEBYTECODE": "1"}
     python = os.path.realpath(folder / "bin/python")
-    command = [python, "-c", CHECK]
-    if os.geteuid() == 0:
-        can_read = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", "pass", check=False)
-        if can_read.returncode == 0 and run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "ls", place,
-                                            check=False).returncode == 0:
-            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-            print("as user 65534")
-        else:
-            print("as root: another user cannot read this folder or this Python")
-        command = ["unshare", "--net", *command]
-    print(run(*command, environment=environment, cwd=work).stdout.strip(), "(moved, without network)")
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        shutil.copytree(packages, Path(place) / "packages", symlinks=True)
+        work = Path(place) / "work"
+        work.mkdir()
+        work.chmod(0o777)
+        environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{place}/packages", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [python, "-c", CHECK]
+        if os.geteuid() == 0:                              # else the test runs as such a user
+            command = ["unshare", "--net", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+        print(run(*command, environment=environment, cwd=work).stdout.strip(), "(moved, without network, as another user)")
+
+
+PLUGIN_CHECK = """
+import byoc, pathlib
+model = pathlib.Path("relu.ir")
+model.write_text('fn main(%x: f32[4]) {\\n  %0 = relu(%x) loc("cut")\\n  return %0\\n}\\n')
+rows = [row for row in byoc.plugins()["plugins"] if row["id"] == "wheeled"]
+takers = [row["plugin"] for row in byoc.explain(model, compiler=["wheeled", "json"] if rows else "json")["ops"]]
+print(len(rows), *takers, *byoc.plugins().origins.values())
+"""
+
+
+def plugin_as_a_wheel(folder):
+    """Makes a plugin's wheel in the environment, installs it, finds it, and takes it away."""
+    python = folder / "bin/python"
+    if run(python, "-m", "pip", "install", "--quiet", "scikit-build-core", check=False).returncode != 0:
+        print("no plugin as a wheel: pip cannot install scikit-build-core")
+        return
+    work = folder / "work"
+    shutil.rmtree(work / "wheeled", ignore_errors=True)
+    run(folder / "bin/byoc", "new-plugin", "wheeled", "--wheel", "--c", cwd=work)
+    timed("wheel of a plugin", python, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--wheel-dir", work,
+          work / "wheeled")
+    run(python, "-m", "pip", "install", "--quiet", next(work.glob("byoc_plugin_wheeled-*.whl")))
+    found = run(python, "-c", PLUGIN_CHECK, cwd=work).stdout.strip()
+    assert found == "1 wheeled byoc-plugin-wheeled 0.1.0", found
+    assert "wheeled" in run(folder / "bin/byoc", "plugins").stdout
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "byoc-plugin-wheeled")
+    gone = run(python, "-c", PLUGIN_CHECK, cwd=work).stdout.strip()
+    assert gone == "0 json", gone
+    left = [path for path in folder.rglob("*wheeled*") if "__pycache__" not in path.parts and "work" not in path.parts]
+    assert not left, left
+    print(f"plugin as a wheel: {found}; after uninstall: {gone}")
 
 
 def main():
@@ -143,12 +170,14 @@ def main():
     if not used:
         print("skipped: pip cannot install numpy in any Python")
         sys.exit(77)
-    moved_offline_and_as_another_user(used[0])
+    of_the_system = [folder for folder in used if os.path.realpath(folder / "bin/python").startswith("/usr/")]
+    moved_offline_and_as_another_user((of_the_system or used)[0])
+    plugin_as_a_wheel(used[0])
     for folder in used[1:]:
         shutil.rmtree(folder)
     python = used[0] / "bin/python"
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "byoc", "byoc-runtime")
-    left = [path for path in used[0].rglob("*byoc*") if "__pycache__" not in path.parts]
+    left = [path for path in used[0].rglob("*byoc*") if "__pycache__" not in path.parts and "work" not in path.parts]
     assert not left, f"left after uninstall: {left}"
     print(f"{len(used)} Pythons")
 

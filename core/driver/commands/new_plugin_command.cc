@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string name, folder;
-  bool c = false;
+  bool c = false, wheel = false;
 };
 
 /// Returns the prefix that this command is installed in; "" when it has no files for plugins.
@@ -43,7 +43,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_plugin_name(options.name));
   std::string folder = options.folder.empty() ? options.name : options.folder;
   auto language = options.c ? PluginLanguage::kC : PluginLanguage::kCpp;
-  std::vector<NewFile> files = new_plugin_files(options.name, language);
+  std::vector<NewFile> files = new_plugin_files(options.name, language, options.wheel);
   BYOC_TRY_STATUS(write_new_plugin(folder, files));
   Json names = Json::array();
   std::string text;
@@ -69,10 +69,13 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
   command.name = "new-plugin";
   command.about = "make a folder with a plugin that builds and passes check-plugin, to start from";
   command.examples = {{"byoc new-plugin mychip", "C++, in the folder mychip"},
-                      {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"}};
+                      {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"},
+                      {"byoc new-plugin mychip --wheel", "with the files of a wheel for Python"}};
   command.options = {
       {"NAME", "", "the plugin's id: a to z, 0 to 9, _ and -", &options->name, true},
       {"--c", "", "plain C11 on the ABI itself; otherwise C++20 on the SDK", &options->c},
+      {"--wheel", "", "also pyproject.toml and a module: `pip wheel .` makes a wheel of it",
+       &options->wheel},
       {"-o,--output", "DIR", "the folder, new or empty (default NAME)", &options->folder}};
   command.notes =
       "The folder is a copy of byoc's own example plugin under the new name. It needs an "

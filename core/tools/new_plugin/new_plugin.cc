@@ -90,6 +90,51 @@ std::string readme(const std::string& name, PluginLanguage language) {
       is_c ? "" : ", the classes are in `byoc/plugin/sdk/plugin.h`", ".\n");
 }
 
+/// Returns the name of the plugin's package for Python.
+std::string package_name(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return "byoc_plugin_" + name;
+}
+
+std::string wheel_readme(const std::string& name) {
+  return cat(
+      "\n## As a wheel\n\n`pip wheel .` makes a wheel, where pip finds the package `byoc`, and "
+      "`auditwheel repair` one for other machines.\nAfter `pip install` of it, `byoc.compile`, "
+      "`byoc plugins` and the others find \"",
+      name,
+      "\", through the entry point `byoc.plugins` in\n`pyproject.toml`. `pip uninstall "
+      "byoc-plugin-",
+      name, "` takes it away.\n");
+}
+
+/// Returns the files that make a wheel, by scikit-build-core, which runs CMake.
+std::vector<NewFile> wheel_files(const std::string& name) {
+  const std::string package = package_name(name);
+  return {{package + ".py", cat("\"\"\"The plugin ", name,
+                                " of byoc.\"\"\"\nfrom pathlib import Path\n\n\ndef paths():\n"
+                                "    \"\"\"Returns the library: byoc calls this through the entry "
+                                "point byoc.plugins.\"\"\"\n"
+                                "    return [Path(__file__).parent / \"",
+                                package, ".libs\" / \"libbyoc_", name, ".so\"]\n")},
+          {"pyproject.toml",
+           cat("[build-system]\nrequires = [\"scikit-build-core\", \"byoc\"]\n"
+               "build-backend = \"scikit_build_core.build\"\n\n[project]\nname = \"byoc-plugin-",
+               name,
+               "\"\nversion = \"0.1.0\"\nrequires-python = \">=3.9\"\n\n"
+               "[project.entry-points.\"byoc.plugins\"]\n",
+               name, " = \"", package,
+               ":paths\"\n\n[tool.scikit-build]\nwheel.packages = []\nwheel.py-api = \"py3\"\n"
+               "install.components = [\"wheel\"]\n")}};
+}
+
+/// Returns the rules of CMake that put the library and its module into a wheel.
+std::string wheel_rules(const std::string& name) {
+  const std::string package = package_name(name);
+  return cat("\n# What a wheel has: see pyproject.toml.\ninstall(TARGETS byoc_", name,
+             " LIBRARY DESTINATION ", package, ".libs COMPONENT wheel)\ninstall(FILES ", package,
+             ".py DESTINATION . COMPONENT wheel)\n");
+}
+
 /// Checks that the folder can be made or is empty.
 Status check_folder(const std::string& folder) {
   std::error_code error;
@@ -130,14 +175,18 @@ Status check_plugin_name(const std::string& name) {
   return {};
 }
 
-std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language) {
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language,
+                                      bool with_wheel) {
   std::string folder = language == PluginLanguage::kC ? "c/" : "cpp/";
-  std::vector<NewFile> files = {{"README.md", readme(name, language)}};
+  std::vector<NewFile> files = {
+      {"README.md", readme(name, language) + (with_wheel ? wheel_readme(name) : "")}};
   for (const ExampleFile& file : example_files()) {
     if (!file.path.starts_with(folder)) continue;
-    files.push_back(
-        {std::string(file.path.substr(folder.size())), renamed(file.text, name, language)});
+    std::string text = renamed(file.text, name, language);
+    if (with_wheel && file.path.ends_with("CMakeLists.txt")) text += wheel_rules(name);
+    files.push_back({std::string(file.path.substr(folder.size())), std::move(text)});
   }
+  if (with_wheel) std::ranges::move(wheel_files(name), std::back_inserter(files));
   std::sort(files.begin(), files.end(), [](auto& a, auto& b) { return a.name < b.name; });
   return files;
 }

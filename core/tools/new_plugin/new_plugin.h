@@ -17,8 +17,10 @@ Status check_plugin_name(const std::string& name);
 struct NewFile {
   std::string name, text;  // name: relative to the plugin's folder
 };
-/// Returns the plugin's files: CMakeLists.txt, its source and README.md, sorted by name.
-std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language);
+/// Returns the plugin's files, sorted by name: CMakeLists.txt, its source, README.md, and with
+/// `with_wheel` the files that make a wheel for Python.
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language,
+                                      bool with_wheel = false);
 
 /// Writes the files into `folder`, which it makes unless it exists and is empty; a failure leaves
 /// nothing. Errors: slug "plugin-folder" when the folder holds files or is no folder; slug "file".

@@ -13,7 +13,8 @@ std::string processor_kind();
 
 /// Returns the file KIND.jsonl of the first folder that has it. The folders are those of
 /// BYOC_TUNING_PATH; when that variable is unset, share/byoc/tuning beside the folder `bin` of this
-/// program, and beside the folder `lib` of libbyoc.so. Nothing else of the machine or the user has an influence.
+/// program, and beside the folder `lib` of libbyoc.so. Nothing else of the machine or the user has
+/// an influence.
 std::optional<std::string> shipped_log();
 
 }  // namespace byoc::tune

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lld refers to and a package does not have: targets that byoc compiles for no machine of,
-// parsers of assembly, and Polly, which Debian's LLVM has as an extension. lld calls these functions
-// when it starts.
+// Symbols that lld refers to and a package does not have: targets of machines that byoc does not
+// compile for, parsers of assembly, and Polly, which Debian's LLVM has as an extension. lld calls
+// these functions when it starts.
 #include "llvm/Passes/PassPlugin.h"
 
 #define BYOC_LEFT_OUT(target)                  \

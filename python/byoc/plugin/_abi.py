@@ -26,7 +26,7 @@ class Hdr(Structure):
 
 
 class Str(Structure):
-    """byoc_str; the bytes belong to somebody else."""
+    """byoc_str; the bytes have another owner."""
 
     _fields_ = [("p", c_void_p), ("n", c_uint64)]
 

@@ -15,7 +15,7 @@ from byoc_runtime import Error, _arrays
 from . import _abi, _graph
 from ._run import Declined, Kernel, kernel_of
 
-_objects: dict[int, Any] = {}                              # what the host's handles stand for
+_objects: dict[int, Any] = {}                              # by the handles that the host has
 _handles = itertools.count(1)
 _judged = threading.local()                                # keeps the reason until the thread's next judge
 
