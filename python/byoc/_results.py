@@ -101,6 +101,11 @@ class Partition(Result):
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    def _repr_html_(self) -> str:
+        picture = self.svg()
+        begin = picture.find("<svg")                       # after the declaration of XML, which HTML has no place for
+        return f"<div style='overflow-x:auto'>{picture[begin:]}</div>{super()._repr_html_()}"
+
 
 class Verification(Result):
     """Whether the outputs, and each region by itself, are right."""
@@ -164,7 +169,7 @@ class Plugins(Result):
     def tables(self) -> list[Table]:
         def row(one: dict[str, Any], words: str) -> tuple[Any, ...]:
             library = one.get("library", "")
-            origin = self.origins.get(os.path.realpath(library), "") if library else ""
+            origin = "this process" if library == "/proc/self/exe" else self.origins.get(os.path.realpath(library), "")
             return one["id"], one.get("version", ""), one.get("priority", ""), library, origin, words
 
         rows = [row(one, "") for one in self["plugins"]]
