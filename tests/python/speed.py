@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the cost of a call of a small program, in turns with ONNX Runtime where it is installed.
+
+    speed.py SOURCE BUILD [MODEL]
+
+With a model: how its runs by llvm scale from one thread to as many as the machine has cores.
+"""
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+SOURCE, BUILD = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+os.environ.setdefault("BYOC_PREFIX", str(BUILD))
+sys.path.insert(0, str(SOURCE / "python"))
+
+import byoc  # noqa: E402
+
+
+def in_turns(functions, rounds=15, calls=5000):
+    """Returns the least time of a call of each function, in microseconds: rounds of all, one after the other."""
+    best = {name: float("inf") for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            begin = time.perf_counter()
+            for _ in range(calls):
+                function()
+            best[name] = min(best[name], (time.perf_counter() - begin) / calls * 1e6)
+    return best
+
+
+def relu(folder):
+    text = folder / "relu.ir"
+    text.write_text("fn main(%x: f32[4]) {\n  %0 = relu(%x)\n  return %0\n}\n")
+    program = byoc.compile(text, compiler="llvm")
+    x = np.array([1, -2, 3, -4], np.float32)
+    assert program(x).tolist() == [1, 0, 3, 0]
+    functions = {"byoc": lambda: program(x), "byoc, bound": program.bind(x)}
+    try:
+        import onnx
+        import onnxruntime
+    except ImportError:
+        return functions
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", kind, [4])],
+                              [helper.make_tensor_value_info("y", kind, [4])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("x", onnxruntime.OrtValue.ortvalue_from_numpy(x))
+    binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros(4, np.float32)))
+    functions[f"onnxruntime {onnxruntime.__version__}"] = lambda: session.run(None, {"x": x})
+    functions["onnxruntime, bound"] = lambda: session.run_with_iobinding(binding)
+    return functions
+
+
+def scaling(program, inputs, seconds=2.0):
+    """Prints runs per second of one thread, and of one per core."""
+    for count in (1, os.cpu_count() or 1):
+        done = [0] * count
+        stop = threading.Event()
+
+        def work(k):
+            while not stop.is_set():
+                program(*inputs)
+                done[k] += 1
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
+        for thread in threads:
+            thread.start()
+        time.sleep(seconds)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print(f"{count} threads: {sum(done) / seconds:.1f} runs per second")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, microseconds in in_turns(relu(Path(folder))).items():
+            print(f"relu of 4 floats, {name}: {microseconds:.2f} us")
+        if len(sys.argv) > 3:
+            program = byoc.compile(sys.argv[3], compiler="llvm")
+            scaling(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
+
+
+main()
