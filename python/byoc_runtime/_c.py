@@ -80,6 +80,7 @@ byoc_canceller_cancel v p
 byoc_canceller_free v p
 byoc_register_plugin e p
 byoc_plugin_host p
+byoc_set_allocator e p
 byoc_shutdown v
 byoc_program_load e s p
 byoc_program_load_memory e p z p

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the declarations of the Python packages with include/byoc/c/byoc.h: functions, arguments, structs.
+"""Compares the declarations of the Python packages with the headers in include/byoc/c and with byoc/plugin/abi.h.
 
     header_test.py SOURCE
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv.pop(1))
 sys.path.insert(0, str(SOURCE / "python"))
-HEADER = SOURCE / "include/byoc/c/byoc.h"
+HEADERS = [SOURCE / "include/byoc/c" / name for name in ("byoc.h", "tools.h")]
 
 from byoc import _library  # noqa: E402
 from byoc.plugin import _abi  # noqa: E402
@@ -34,7 +34,7 @@ def letter(kind: str) -> str:
 
 def declared(macros: str) -> dict:
     """Returns the letters of each function of the header that is marked with one of the macros."""
-    text = re.sub(r"/\*.*?\*/|///?[^\n]*", "", HEADER.read_text(), flags=re.DOTALL)
+    text = "".join(re.sub(r"/\*.*?\*/|///?[^\n]*", "", header.read_text(), flags=re.DOTALL) for header in HEADERS)
     out = {}
     for result, name, arguments in re.findall(rf"\b(?:{macros})\s+([^;()]*?)\b(byoc_\w+)\(([^;]*?)\);", text):
         result = letter(result.strip())

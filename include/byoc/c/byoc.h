@@ -159,7 +159,8 @@ BYOC_RUNTIME_API byoc_error* byoc_session_input(const byoc_session* session, siz
                                                 byoc_tensor_info* out);
 BYOC_RUNTIME_API byoc_error* byoc_session_output(const byoc_session* session, size_t k,
                                                  byoc_tensor_info* out);
-/// Returns 1 when a run counts extents of output k: byoc_context_output_shape then has them. Else 0.
+/// Returns 1 when runs count extents of output k, which byoc_context_output_shape has then; else 0.
+/// Since minor 2.
 BYOC_RUNTIME_API int32_t byoc_session_output_is_counted(const byoc_session* session, size_t k);
 /// Return the number of warnings of loading, and warning k ("" for k that is too large).
 BYOC_RUNTIME_API size_t byoc_session_warning_count(const byoc_session* session);
