@@ -22,8 +22,9 @@ sys.path.insert(0, str(SOURCE / "python"))
 import byoc  # noqa: E402
 
 
-def in_turns(functions, rounds=15, calls=5000):
-    """Returns the least time of a call of each function, in microseconds: rounds of all, one after the other."""
+def in_turns(functions, rounds=300, calls=300):
+    """Returns the least time of a call of each function, in microseconds: rounds of all, one after the other. Rounds are
+    short, so that on a busy machine some of them have a processor to the end."""
     best = {name: float("inf") for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():
