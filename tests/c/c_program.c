@@ -12,6 +12,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,9 @@ static void print_json(const char* model, const char* plugins, const char* comma
   else check(p_byoc_doctor(options, &watch, &json));
   fputs(json, stdout);
   if (strcmp(command, "bench") == 0 && progress_calls == 0) exit(1);
+  struct sigaction now;
+  sigaction(SIGINT, NULL, &now); /* Ctrl-C is the program's own */
+  if (now.sa_handler != SIG_DFL) fprintf(stderr, "handles SIGINT\n"), exit(1);
   p_byoc_text_free(json);
   p_byoc_options_free(options);
 }
