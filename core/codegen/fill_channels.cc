@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kRank = 4;  // of an image [n, c, h, w]
 
-bool is_image(TypeId type) {
+bool is_float_image(TypeId type) {
   return type->dtype == DType::kF32 && type->shape.size() == kRank && is_static(type->shape);
 }
 
@@ -74,7 +74,7 @@ std::vector<bool> ends_in_means(const Function& function) {
 // Returns the channels that a convolution gets, or 0 when it stays as it is.
 int64_t filled_channels(const Function& function, const Node& node, int64_t block) {
   auto* call = std::get_if<Call>(&node.kind);
-  if (call == nullptr || call->op->name != "conv2d" || !is_image(node.types[0])) return 0;
+  if (call == nullptr || call->op->name != "conv2d" || !is_float_image(node.types[0])) return 0;
   const int64_t channels = node.types[0]->shape[1].extent();
   const bool fits = channels % block == 0 || channels < block;
   if (fits || call->attrs->i("group", 1) != 1 || !is_constant(function, function.args(node)[1]))

@@ -33,7 +33,7 @@ Status bit_shift(Call& call) {
   return {};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kElementwiseRows[] = {
     {"abs", "Abs"},
     {"acos", "Acos"},
     {"acosh", "Acosh"},
@@ -107,6 +107,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace byoc::onnx_export

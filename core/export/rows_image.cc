@@ -96,7 +96,7 @@ Status linear_attention(Call& call) {
   return {};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kImageRows[] = {
     {"bit_cast", "BitCast", 26},
     {"col2im", "Col2Im", 18, col2im},
     {"deform_columns", "DeformConv", 19, deform_columns},
@@ -109,6 +109,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kRows; }
+std::span<const Row> image_rows() { return kImageRows; }
 
 }  // namespace byoc::onnx_export

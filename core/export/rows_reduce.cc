@@ -59,7 +59,7 @@ Status layer_norm(Call& call) {
   return {};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kReduceRows[] = {
     {"argmax", "ArgMax"},
     {"argmin", "ArgMin"},
     {"batch_norm", "BatchNormalization"},
@@ -89,6 +89,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return kRows; }
+std::span<const Row> reduce_rows() { return kReduceRows; }
 
 }  // namespace byoc::onnx_export

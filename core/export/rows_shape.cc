@@ -105,7 +105,7 @@ Status space_to_depth(Call& call) {
   return {};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kShapeRows[] = {
     {"concat", "Concat"},
     {"depth_to_space", "DepthToSpace"},
     {"expand", "Expand", 0, expand},
@@ -132,6 +132,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> shape_rows() { return kRows; }
+std::span<const Row> shape_rows() { return kShapeRows; }
 
 }  // namespace byoc::onnx_export

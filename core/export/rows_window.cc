@@ -139,7 +139,7 @@ Status rms_norm(Call& call) {
   return {};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kWindowRows[] = {
     {"average_pool", "AveragePool", 0, average_pool},
     {"conv1d", "Conv", 0, convolution},
     {"conv1d_transpose", "ConvTranspose", 0, convolution},
@@ -167,6 +167,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> window_rows() { return kRows; }
+std::span<const Row> window_rows() { return kWindowRows; }
 
 }  // namespace byoc::onnx_export

@@ -35,10 +35,6 @@ bool is_empty_list(const AttrValue& value) {
 
 AttrValue normal(AttrValue value) { return is_empty_list(value) ? AttrValue(Ints{}) : value; }
 
-size_t mix(size_t hash, size_t value) {
-  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
-}
-
 size_t hash_value(const AttrValue& value) {
   if (auto* text = std::get_if<std::string>(&value)) return std::hash<std::string>()(*text);
   std::string text;
@@ -50,10 +46,10 @@ size_t hash_value(const AttrValue& value) {
 size_t hash_attrs(const Attrs& attrs) {
   size_t hash = attrs.size(), sum = 0;
   for (const auto& [name, value] : attrs) {
-    hash = mix(hash, name.id());
+    hash = mixed_hash(hash, name.id());
     if (auto* integer = std::get_if<int64_t>(&value)) sum += static_cast<size_t>(*integer);
-    else if (auto* flag = std::get_if<bool>(&value)) hash = mix(hash, *flag);
-    else hash = mix(hash, hash_value(value));
+    else if (auto* flag = std::get_if<bool>(&value)) hash = mixed_hash(hash, *flag);
+    else hash = mixed_hash(hash, hash_value(value));
   }
   return (hash >> 32) + sum;
 }

@@ -58,6 +58,11 @@ void release_named_sizes(std::span<const uint32_t> numbers);
 void release_symbols(std::span<const uint32_t> numbers);
 size_t count_attrs();
 
+/// Returns the hash of a sequence from the hash of all values but the last, and the last one's.
+inline size_t mixed_hash(size_t hash, size_t value) {
+  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
+}
+
 /// A table that lives as long as the process. Values have numbers, which are used again after
 /// a value was freed. A value's owners are the arenas under whose scope it was interned; a
 /// value interned without a scope is pinned for the life of the process. Thread-safe. Reading

@@ -10,10 +10,6 @@
 namespace byoc {
 namespace {
 
-size_t mix(size_t hash, size_t value) {
-  return (hash ^ value) * size_t{0x9e3779b97f4a7c15} + (hash >> 29);
-}
-
 struct NamedSize {
   Symbol name;
   int64_t min = 0, max = 0;
@@ -22,15 +18,16 @@ struct NamedSize {
 };
 struct HashNamedSize {
   size_t operator()(const NamedSize& s) const {
-    return mix(mix(s.name.id(), static_cast<size_t>(s.min)), static_cast<size_t>(s.max));
+    return mixed_hash(mixed_hash(s.name.id(), static_cast<size_t>(s.min)),
+                      static_cast<size_t>(s.max));
   }
 };
 struct HashType {
   size_t operator()(const TensorType& t) const {
     size_t hash = static_cast<size_t>(t.dtype) + 1;
     for (Dim d : t.shape) {
-      hash = mix(hash, d.is_static() ? static_cast<size_t>(d.extent())
-                                     : ~static_cast<size_t>(d.name().id()));
+      hash = mixed_hash(hash, d.is_static() ? static_cast<size_t>(d.extent())
+                                            : ~static_cast<size_t>(d.name().id()));
     }
     return hash;
   }
@@ -38,7 +35,7 @@ struct HashType {
 struct HashList {
   size_t operator()(const std::vector<uint32_t>& list) const {
     size_t hash = list.size();
-    for (uint32_t id : list) hash = mix(hash, id);
+    for (uint32_t id : list) hash = mixed_hash(hash, id);
     return hash;
   }
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kUnknown = 2;  // times the slowest plugin, for one without samples
 
-constexpr const char* kFormat = "byoc-calibration-2";
+constexpr const char* kMachineFormat = "byoc-calibration-2";
 
 struct Point {
   double roofline, factor;
@@ -104,7 +104,7 @@ Json to_json(const Machine& machine) {
                        {"bytes", sample.work.bytes},
                        {"ns", sample.ns}});
   }
-  return {{"format", kFormat},
+  return {{"format", kMachineFormat},
           {"machine", machine.name},
           {"threads", machine.threads},
           {"gflop_per_s", machine.gflop_per_s},
@@ -117,8 +117,8 @@ Json to_json(const Machine& machine) {
 }
 
 Result<Machine> machine_from_json(const Json& json) {
-  if (!json.is_object() || json.value("format", "") != kFormat)
-    return calibration_error(cat("not a calibration: its \"format\" is not ", kFormat));
+  if (!json.is_object() || json.value("format", "") != kMachineFormat)
+    return calibration_error(cat("not a calibration: its \"format\" is not ", kMachineFormat));
   Machine out;
   auto number = [&](const char* name, double& value) {
     auto at = json.find(name);

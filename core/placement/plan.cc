@@ -10,7 +10,7 @@
 namespace byoc::placement {
 namespace {
 
-constexpr const char* kFormat = "byoc-plan-1";
+constexpr const char* kPlanFormat = "byoc-plan-1";
 
 Status outdated(std::string what) {
   return not_found(cat("the plan is outdated: ", what))
@@ -138,15 +138,10 @@ Json to_json(const Plan& plan) {
     }
     functions.push_back({{"function", name}, {"choices", std::move(list)}});
   }
-  Json out = {{"format", kFormat},
-              {"graph", plan.graph},
-              {"machine", plan.machine},
-              {"threads", plan.threads},
-              {"level", plan.level},
-              {"rules", plan.rules},
-              {"plugins", std::move(plugins)},
-              {"origin", plan.origin},
-              {"measured_ns", plan.measured_ns}};
+  Json out = {
+      {"format", kPlanFormat},         {"graph", plan.graph},   {"machine", plan.machine},
+      {"threads", plan.threads},       {"level", plan.level},   {"rules", plan.rules},
+      {"plugins", std::move(plugins)}, {"origin", plan.origin}, {"measured_ns", plan.measured_ns}};
   if (plan.order) out["order"] = *plan.order;
   else out["functions"] = std::move(functions);
   return out;
@@ -155,8 +150,8 @@ Json to_json(const Plan& plan) {
 Result<Plan> plan_from_json(const Json& json) {
   Plan plan;
   try {
-    if (json.at("format") != kFormat)
-      return invalid(cat("\"format\" is not ", kFormat)).with_slug("plan");
+    if (json.at("format") != kPlanFormat)
+      return invalid(cat("\"format\" is not ", kPlanFormat)).with_slug("plan");
     plan.graph = json.at("graph"), plan.machine = json.at("machine");
     plan.threads = json.at("threads"), plan.level = json.at("level");
     plan.rules = json.at("rules"), plan.origin = json.at("origin");

@@ -64,7 +64,7 @@ Function candidate(const Function& function, uint32_t node) {
   return out;
 }
 
-void append(std::string& key, uint64_t value) {
+void append_number(std::string& key, uint64_t value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -245,19 +245,20 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
   const Node& n = function.nodes[node];
   std::string& key = key_;
   key.clear();
-  append(key,
-         reinterpret_cast<uintptr_t>(&plugin));  // lives as long as the context, as the cache does
-  append(key, pattern);
+  append_number(
+      key,
+      reinterpret_cast<uintptr_t>(&plugin));  // lives as long as the context, as the cache does
+  append_number(key, pattern);
   if (auto* call = std::get_if<Call>(&n.kind)) {
-    append(key, reinterpret_cast<uintptr_t>(call->op));
-    append(key, reinterpret_cast<uintptr_t>(call->attrs));
+    append_number(key, reinterpret_cast<uintptr_t>(call->op));
+    append_number(key, reinterpret_cast<uintptr_t>(call->attrs));
   } else {
-    append(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function));
+    append_number(key, uint64_t{1} << 40 | canonical_body(std::get<Invoke>(n.kind).function));
   }
   std::span<const ValueId> args = function.args(n);
   first_places(args, first_);
   for (size_t k = 0; k < args.size(); ++k) {
-    append(key, uint64_t{first_[k]} << 32 | function.type(args[k]).id());
+    append_number(key, uint64_t{first_[k]} << 32 | function.type(args[k]).id());
     auto* constant = std::get_if<Constant>(&function.nodes[args[k].node].kind);
     if (constant == nullptr) continue;
     Result<int64_t> elements = num_elements(function.type(args[k])->shape);
@@ -265,7 +266,7 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
     key += small ? 's' : 'c';
     if (small) key.append(reinterpret_cast<const char*>(constant->data->key().bytes.data()), 16);
   }
-  for (size_t k = 0; k < n.types.size(); ++k) append(key, n.types[k].id());
+  for (size_t k = 0; k < n.types.size(); ++k) append_number(key, n.types[k].id());
 }
 
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,

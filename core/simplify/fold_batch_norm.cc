@@ -85,9 +85,9 @@ bool Chains::extend(uint32_t node) {
   return false;
 }
 
-class Folder {
+class BatchNormFolder {
  public:
-  Folder(IRModule& module, const Function& function, const OpRegistry& ops)
+  BatchNormFolder(IRModule& module, const Function& function, const OpRegistry& ops)
       : rewriter_(function), constants_(module, rewriter_.to()), ops_(ops), chains_(function) {}
   bool has_work() const { return !chains_.empty(); }
   Result<Function> run() &&;
@@ -105,7 +105,7 @@ class Folder {
 
 // Writes the convolution or product with its new weights. Returns false when a new weight or a sum
 // is not finite.
-bool Folder::write_first(uint32_t node, const Chain& chain) {
+bool BatchNormFolder::write_first(uint32_t node, const Chain& chain) {
   const Function& from = rewriter_.from();
   auto args = from.args(from.nodes[node]);
   TypeId type = from.type(args[1]);
@@ -120,7 +120,7 @@ bool Folder::write_first(uint32_t node, const Chain& chain) {
 }
 
 // Writes the sum that remains at the end of the chain, or nothing when it would add zeros.
-Status Folder::write_last(uint32_t node, const Chain& chain) {
+Status BatchNormFolder::write_last(uint32_t node, const Chain& chain) {
   const Node& last = rewriter_.from().nodes[node];
   ValueId value = rewriter_.map({chains_.first_of(node), 0});
   bool is_zero = std::ranges::all_of(chain.affine.shift, [](double v) { return v == 0; });
@@ -139,7 +139,7 @@ Status Folder::write_last(uint32_t node, const Chain& chain) {
   return {};
 }
 
-Status Folder::rewrite(uint32_t node) {
+Status BatchNormFolder::rewrite(uint32_t node) {
   uint32_t first = chains_.first_of(node);
   const Chain* chain = first == kNone ? nullptr : chains_.find(first);
   if (chain && node == first) {
@@ -152,7 +152,7 @@ Status Folder::rewrite(uint32_t node) {
   return {};  // inside the chain, where only the next node reads it
 }
 
-Result<Function> Folder::run() && {
+Result<Function> BatchNormFolder::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) BYOC_TRY_STATUS(rewrite(k));
   return std::move(rewriter_).finish();
 }
@@ -162,7 +162,7 @@ Result<Function> Folder::run() && {
 Result<IRModule> fold_batch_norm(IRModule module, const PassContext& context) {
   for (auto& [name, function] : module.functions) {
     if (is_settled(function)) continue;
-    Folder folder(module, function, *context.ops);
+    BatchNormFolder folder(module, function, *context.ops);
     if (!folder.has_work()) continue;
     BYOC_TRY(Function folded, std::move(folder).run());
     function = std::move(folded);

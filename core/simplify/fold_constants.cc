@@ -65,10 +65,10 @@ void add_weights_of_integers(const Function& function, std::vector<bool>& keep) 
   }
 }
 
-class Folder {
+class ConstantFolder {
  public:
   /// Subtracts what it adds and computes from `budget`. Ops in `keep` stay.
-  Folder(IRModule& module, const Function& function, Budget& budget, std::vector<bool> keep)
+  ConstantFolder(IRModule& module, const Function& function, Budget& budget, std::vector<bool> keep)
       : rewriter_(function),
         budget_(budget),
         to_(rewriter_.to()),
@@ -107,7 +107,7 @@ bool has_small_results(const Node& node, int64_t left) {
   return true;
 }
 
-bool Folder::may_fold(uint32_t k) const {
+bool ConstantFolder::may_fold(uint32_t k) const {
   const Node& node = rewriter_.from().nodes[k];
   auto* call = std::get_if<Call>(&node.kind);
   if (!call || call->op->is_annotation || keep_[k]) return false;
@@ -134,7 +134,7 @@ double work_of(const Call& call, const std::vector<TypeId>& inputs,
   return std::max(elements, flops(*call.op, inputs, outputs, *call.attrs));
 }
 
-Folder::Values Folder::compute(uint32_t k) {
+ConstantFolder::Values ConstantFolder::compute(uint32_t k) {
   const Function& from = rewriter_.from();
   const Node& node = from.nodes[k];
   const Call& call = std::get<Call>(node.kind);
@@ -155,7 +155,7 @@ Folder::Values Folder::compute(uint32_t k) {
 
 // Returns the bytes of computed operands that no other op reads, such as the first of the two
 // transforms of a weight.
-int64_t Folder::bytes_given_back(uint32_t k) const {
+int64_t ConstantFolder::bytes_given_back(uint32_t k) const {
   int64_t bytes = 0;
   for (ValueId arg : rewriter_.from().args(rewriter_.from().nodes[k])) {
     if (is_computed_[arg.node] && uses_(arg) == 1)
@@ -164,7 +164,7 @@ int64_t Folder::bytes_given_back(uint32_t k) const {
   return bytes;
 }
 
-Function Folder::run() && {
+Function ConstantFolder::run() && {
   for (uint32_t k = 0; k < rewriter_.from().nodes.size(); ++k) {
     const Node& node = rewriter_.from().nodes[k];
     Values values = may_fold(k) ? compute(k) : Values();
@@ -205,7 +205,7 @@ Result<IRModule> fold(IRModule module, const PassContext& context, bool keeps_we
     if (is_settled(function)) continue;
     std::vector<bool> keep = read_by_annotations(function);
     if (keeps_weights) add_weights_of_integers(function, keep);
-    function = Folder(module, function, budget, std::move(keep)).run();
+    function = ConstantFolder(module, function, budget, std::move(keep)).run();
   }
   return module;
 }

@@ -10,7 +10,7 @@
 namespace byoc::tune {
 namespace {
 
-std::string dump(const Json& json) {
+std::string json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -24,11 +24,11 @@ Json to_json(const Point& point) {
 
 Result<Point> point_of(const Json& json) {
   if (!json.is_object())
-    return invalid(cat("a point is an object, not ", dump(json))).with_slug("point");
+    return invalid(cat("a point is an object, not ", json_text(json))).with_slug("point");
   Point out;
   for (const auto& [name, value] : json.items()) {
     if (!value.is_string()) {
-      return invalid(cat("knob \"", name, "\" of a point is ", dump(value), ", not a string"))
+      return invalid(cat("knob \"", name, "\" of a point is ", json_text(value), ", not a string"))
           .with_slug("point");
     }
     out[name] = value.get<std::string>();
@@ -54,7 +54,7 @@ Status check_members(const Json& json) {
 Result<std::string> text_in(const Json& json, const char* name) {
   const Json& value = json[name];
   if (!value.is_string() || value.get_ref<const std::string&>().empty())
-    return bad(cat("the field \"", name, "\" is ", dump(value), ", expected a text"));
+    return bad(cat("the field \"", name, "\" is ", json_text(value), ", expected a text"));
   return value.get<std::string>();
 }
 
@@ -62,12 +62,12 @@ Result<double> amount_in(const Json& json, const char* name) {
   const Json& value = json[name];
   if (value.is_number() && value.get<double>() >= 0 && std::isfinite(value.get<double>()))
     return value.get<double>();
-  return bad(cat("the field \"", name, "\" is ", dump(value), ", expected a number from 0"));
+  return bad(cat("the field \"", name, "\" is ", json_text(value), ", expected a number from 0"));
 }
 
 Result<Knob> knob_of(const Json& json) {
   if (!json.is_object() || json.size() != 2 || !json.contains("name") || !json.contains("values"))
-    return bad(cat("\"knobs\" has ", dump(json), ", expected \"name\" and \"values\""));
+    return bad(cat("\"knobs\" has ", json_text(json), ", expected \"name\" and \"values\""));
   Knob out;
   BYOC_TRY(out.name, text_in(json, "name"));
   if (!json["values"].is_array() || json["values"].empty())
@@ -75,7 +75,7 @@ Result<Knob> knob_of(const Json& json) {
   std::set<std::string> seen;
   for (const Json& value : json["values"]) {
     if (!value.is_string())
-      return bad(cat("knob \"", out.name, "\" has the value ", dump(value), ", not a string"));
+      return bad(cat("knob \"", out.name, "\" has the value ", json_text(value), ", not a string"));
     out.values.push_back(value.get<std::string>());
     if (!seen.insert(out.values.back()).second)
       return bad(cat("knob \"", out.name, "\" has the value \"", out.values.back(), "\" twice"));
@@ -190,7 +190,7 @@ ContentKey key_of(const std::string& plugin, const Space& space) {
   return key_of(plugin, space.task);
 }
 
-std::string print(const Point& point) { return dump(to_json(point)); }
+std::string print(const Point& point) { return json_text(to_json(point)); }
 
 Result<Point> parse_point(std::string_view json) {
   auto parsed = parse_json(json);
@@ -206,7 +206,7 @@ std::string print(const Space& space) {
   Json out = {{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
               {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
   if (!space.cost_ns.empty()) out[kCosts] = space.cost_ns;
-  return dump(out);
+  return json_text(out);
 }
 
 Result<Space> parse_space(std::string_view text) {

@@ -25,7 +25,7 @@ bool is_product(const Unit& unit) { return unit.node->op == "matmul" || unit.nod
 // Which ops have loops over cells is for build_unit to decide.
 bool is_any(const Unit&) { return true; }
 
-constexpr Row kRows[] = {
+constexpr Row kKnobRows[] = {
     {"convolution", {"any", "loop", "blocked", "nhwc", "plain"}, is_conv},
     {"max_pool", {"loop", "primitive"}, is_max_pool},
     {"piece", {"4096", "16384", "65536"}, is_any},
@@ -131,7 +131,7 @@ sdk::KnobSpace space_of(const Graph& graph, const ChainRules& rules, const dnnl:
   const std::optional<Kernels> usual = kernels_of(region, {}, engine, threads);
   if (!usual) throw Refusal{"oneDNN has no kernel for the region"};
   Space space(region, engine, threads);
-  for (const Row& row : kRows) space.add(row, *usual);
+  for (const Row& row : kKnobRows) space.add(row, *usual);
   sdk::KnobSpace out = space.take();
   if (out.knobs.empty()) return out;
   out.task = task_text(graph, rules);
@@ -146,9 +146,9 @@ Choices choices_of(const sdk::Point& point) {
   };
   Choices choices;
   for (const auto& [name, value] : point) {
-    auto row = std::find_if(std::begin(kRows), std::end(kRows),
+    auto row = std::find_if(std::begin(kKnobRows), std::end(kKnobRows),
                             [&](const Row& r) { return r.name == name; });
-    if (row == std::end(kRows)) refuse("onednn has no knob \"" + name + "\"");
+    if (row == std::end(kKnobRows)) refuse("onednn has no knob \"" + name + "\"");
     std::string known;
     bool is_known = false;
     for (std::string_view one : row->values) {

@@ -13,7 +13,7 @@ using Dims = dnnl::memory::dims;
 
 constexpr size_t kLarge = size_t{64} << 20;  // bytes; smaller ones are reordered at once
 constexpr int64_t kSlices = 16;
-constexpr int64_t kRows = 64;  // a slice has a multiple: blocks of rows have at most as many
+constexpr int64_t kSliceRows = 64;  // a slice has a multiple: blocks of rows have at most as many
 
 void reorder(const dnnl::engine& engine, const Desc& have, const void* plain, const Desc& want,
              void* memory) {
@@ -40,7 +40,7 @@ std::vector<Slice> slices_of(const Desc& have, const Desc& want) {
   std::vector<Slice> out;
   if (want.get_size() < kLarge || want.get_size() != have.get_size()) return out;
   const int64_t rows = dims_of(have)[0];
-  const int64_t step = (rows / kSlices + kRows) / kRows * kRows;
+  const int64_t step = (rows / kSlices + kSliceRows) / kSliceRows * kSliceRows;
   try {
     for (int64_t begin = 0; begin < rows; begin += step) {
       const int64_t n = std::min(step, rows - begin);

@@ -32,14 +32,14 @@ constexpr uint32_t kVersion = 1, kSizesVersion = 2;  // of one size, and of seve
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
-struct Header {  // the layout in the file
+struct ArtifactHeader {  // the layout in the file
   char magic[8] = {'\x89', 'b',  'y',  'o',
                    'c',    '\r', '\n', '\x1a'};  // as PNG's: shows a transfer as text
   uint32_t version = kVersion, zero = 0;
   uint64_t file_size = 0, manifest_size = 0;
   std::array<uint8_t, 16> manifest_hash{}, header_hash{};
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(ArtifactHeader) == 64);
 
 Status corrupt(std::string message) {
   return data_loss(std::move(message))
@@ -47,8 +47,9 @@ Status corrupt(std::string message) {
       .with_help("copy the file again, or compile the model again");
 }
 
-ContentKey hash_of(const Header& header) {
-  return content_key(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_hash)));
+ContentKey hash_of(const ArtifactHeader& header) {
+  return content_key(
+      std::as_bytes(std::span(&header, 1)).first(offsetof(ArtifactHeader, header_hash)));
 }
 
 uint64_t padding_after(uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
@@ -82,12 +83,12 @@ class Parts {
   }
 
   Bytes file_;
-  uint64_t offset_ = sizeof(Header);
+  uint64_t offset_ = sizeof(ArtifactHeader);
 };
 
-Result<Header> read_header(Bytes file) {
-  Header header;
-  const Header good;
+Result<ArtifactHeader> read_header(Bytes file) {
+  ArtifactHeader header;
+  const ArtifactHeader good;
   size_t have = std::min(file.size(), sizeof header.magic);
   if (have == 0 || std::memcmp(file.data(), good.magic, have) != 0)
     return corrupt("it is not a byoc artifact");
@@ -233,7 +234,7 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
 }
 
 Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const MappedFile>& file) {
-  BYOC_TRY(Header header, read_header(file->bytes()));
+  BYOC_TRY(ArtifactHeader header, read_header(file->bytes()));
   Parts parts(file->bytes());
   BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size));
   if (content_key(text).bytes != header.manifest_hash) {
@@ -254,7 +255,7 @@ using Sections = std::vector<std::shared_ptr<const Buffer>>;
 
 Status write_artifact(uint32_t version, const std::string& manifest, const Sections& sections,
                       const std::string& path) {
-  Header header;
+  ArtifactHeader header;
   header.version = version;
   header.manifest_size = manifest.size();
   header.manifest_hash = content_key(std::as_bytes(std::span(manifest))).bytes;

@@ -6,7 +6,7 @@
 namespace byoc {
 namespace {
 
-Status bad(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
+Status bad_code(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
 
 const TensorSpec kBool{DType::kBool, {}}, kInteger{DType::kI64, {}};
 
@@ -18,9 +18,9 @@ class CodeChecker {
     for (size_t k = 0; k < program_.code.size(); ++k) {
       BYOC_TRY_STATUS(check(program_.code[k]).at(cat("instruction ", k)));
     }
-    if (!blocks_.empty()) return bad("a block of the code has no end");
+    if (!blocks_.empty()) return bad_code("a block of the code has no end");
     if (next_step_ == program_.steps.size()) return {};
-    return bad(cat("the code calls ", next_step_, " of ", program_.steps.size(), " steps"));
+    return bad_code(cat("the code calls ", next_step_, " of ", program_.steps.size(), " steps"));
   }
 
  private:
@@ -33,12 +33,12 @@ class CodeChecker {
   Status check(const Instruction& instruction) {
     const size_t operands = operands_of(instruction.kind);
     if (instruction.args.size() != operands || instruction.types.size() != operands)
-      return bad(cat(instruction.args.size(), " operands and ", instruction.types.size(),
-                     " types, expected ", operands));
+      return bad_code(cat(instruction.args.size(), " operands and ", instruction.types.size(),
+                          " types, expected ", operands));
     switch (instruction.kind) {
       case Instruction::kCall:
         if (instruction.index == next_step_ && next_step_++ < program_.steps.size()) return {};
-        return bad(cat("step ", instruction.index, " is called, out of order"));
+        return bad_code(cat("step ", instruction.index, " is called, out of order"));
       case Instruction::kCopy:
         return expect(instruction, 1, instruction.types[0]);
       case Instruction::kIf:
@@ -50,25 +50,26 @@ class CodeChecker {
         return check_append(instruction);
       case Instruction::kElse:
         if (blocks_.empty() || blocks_.back().kind != Instruction::kIf)
-          return bad("an else without an if");
+          return bad_code("an else without an if");
         blocks_.back().kind = Instruction::kElse;
         return {};
       case Instruction::kEnd:
         if (blocks_.empty() || blocks_.back().kind == Instruction::kIf)
-          return bad(blocks_.empty() ? "an end without a block" : "an if without an else");
+          return bad_code(blocks_.empty() ? "an end without a block" : "an if without an else");
         blocks_.pop_back();
         return {};
     }
-    return bad(cat("unknown kind of instruction ", static_cast<uint32_t>(instruction.kind)));
+    return bad_code(cat("unknown kind of instruction ", static_cast<uint32_t>(instruction.kind)));
   }
 
   static Status expect(const Instruction& instruction, size_t operand, const TensorSpec& type) {
     if (instruction.types[operand] == type) return {};
-    return bad(cat("operand ", operand, " is ", instruction.types[operand], ", expected ", type));
+    return bad_code(
+        cat("operand ", operand, " is ", instruction.types[operand], ", expected ", type));
   }
 
   Status begin_loop(const Instruction& loop) {
-    if (loop.args[2].kind != Place::kArena) return bad("the counter is outside of the arena");
+    if (loop.args[2].kind != Place::kArena) return bad_code("the counter is outside of the arena");
     BYOC_TRY_STATUS(expect(loop, 0, kInteger));
     BYOC_TRY_STATUS(expect(loop, 1, kBool));
     blocks_.push_back({Instruction::kLoop, loop.args[2]});
@@ -78,13 +79,14 @@ class CodeChecker {
   Status check_append(const Instruction& append) {
     if (blocks_.empty() || blocks_.back().kind != Instruction::kLoop ||
         blocks_.back().counter != append.args[2])
-      return bad("rows are appended outside of the loop with that counter");
+      return bad_code("rows are appended outside of the loop with that counter");
     TensorSpec row = append.types[1];
-    if (row.dims.empty()) return bad("rows are appended to a tensor without dims");
+    if (row.dims.empty()) return bad_code("rows are appended to a tensor without dims");
     const TensorSpec*& stacked = blocks_.back().stacked;
-    if (row.counted > 1) return bad(cat("rows with counted dims are appended to ", row));
+    if (row.counted > 1) return bad_code(cat("rows with counted dims are appended to ", row));
     if (stacked != nullptr && (stacked->dims[0] != row.dims[0] || stacked->counted != row.counted))
-      return bad(cat("tensors of one loop have ", stacked->dims[0], " and ", row.dims[0], " rows"));
+      return bad_code(
+          cat("tensors of one loop have ", stacked->dims[0], " and ", row.dims[0], " rows"));
     stacked = &append.types[1];
     row.dims.erase(row.dims.begin());
     row.counted = 0;

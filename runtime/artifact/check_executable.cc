@@ -13,7 +13,9 @@ namespace {
 
 constexpr uint64_t kMaxWorkspaceAlign = 4096;
 
-Status bad(std::string message) { return invalid(std::move(message)).with_slug("executable"); }
+Status bad_executable(std::string message) {
+  return invalid(std::move(message)).with_slug("executable");
+}
 
 /// The range [begin, end) of arena bytes that an argument uses.
 struct Range {
@@ -67,7 +69,8 @@ class Checker {
       BYOC_TRY_STATUS(check_copy(program_.copies[k]).at(cat("copy ", k)));
     }
     for (size_t k = 0; k < program_.outputs.size(); ++k) {
-      if (!written_[k]) return bad(cat("nothing writes output \"", program_.outputs[k].name, "\""));
+      if (!written_[k])
+        return bad_executable(cat("nothing writes output \"", program_.outputs[k].name, "\""));
     }
     return {};
   }
@@ -83,7 +86,8 @@ class Checker {
     }
     for (const NamedTensor& input : program_.inputs) {
       if (input.type.counted != 0)
-        return bad(cat("input \"", input.name, "\" is ", input.type, ", a run counts no inputs"));
+        return bad_executable(
+            cat("input \"", input.name, "\" is ", input.type, ", a run counts no inputs"));
     }
     for (size_t k = 0; k < program_.constants.size(); ++k) {
       const ProgramConstant& constant = program_.constants[k];
@@ -93,20 +97,22 @@ class Checker {
   }
 
   Status check_constant(const ContentKey& key, const TensorSpec& type) {
-    if (type.counted != 0) return bad(cat("a constant of type ", type));
+    if (type.counted != 0) return bad_executable(cat("a constant of type ", type));
     BYOC_TRY(int64_t size, size_bytes(type));
     auto found = executable_.constants.find(key);
     if (found == executable_.constants.end() || found->second == nullptr)
-      return bad(cat("no bytes for key ", key));
+      return bad_executable(cat("no bytes for key ", key));
     if (found->second->size() == static_cast<size_t>(size)) return {};
-    return bad(cat("key ", key, " has ", found->second->size(), " bytes, ", type, " needs ", size));
+    return bad_executable(
+        cat("key ", key, " has ", found->second->size(), " bytes, ", type, " needs ", size));
   }
 
   Status check_module(const ExternalModule& module) {
     if (module.blob == nullptr)
-      return bad(cat("no bytes of the module of plugin \"", module.plugin, "\""));
+      return bad_executable(cat("no bytes of the module of plugin \"", module.plugin, "\""));
     for (const auto& [name, key] : module.packed) {
-      if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
+      if (!executable_.constants.contains(key))
+        return bad_executable(cat("no bytes for packed key ", key));
     }
     for (const ExternalFunction& function : module.functions) {
       BYOC_TRY_STATUS(check_function(module, function).at(function.symbol));
@@ -120,18 +126,20 @@ class Checker {
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(constant.name));
     }
     for (const auto& [key, align] : function.packed) {
-      if (!executable_.constants.contains(key)) return bad(cat("no bytes for packed key ", key));
+      if (!executable_.constants.contains(key))
+        return bad_executable(cat("no bytes for packed key ", key));
       if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
-        return bad(cat("packed constant aligned to ", align, ", expected a power of two up to 64"));
+        return bad_executable(
+            cat("packed constant aligned to ", align, ", expected a power of two up to 64"));
       }
     }
     if (!std::has_single_bit(function.workspace_align) ||
         function.workspace_align > kMaxWorkspaceAlign) {
-      return bad(cat("workspace aligned to ", function.workspace_align,
-                     ", expected a power of two up to 4096"));
+      return bad_executable(cat("workspace aligned to ", function.workspace_align,
+                                ", expected a power of two up to 4096"));
     }
     if (function.workspace_bytes > uint64_t{1} << 48)
-      return bad(cat("workspace of ", function.workspace_bytes, " bytes"));
+      return bad_executable(cat("workspace of ", function.workspace_bytes, " bytes"));
     return {};
   }
 
@@ -145,8 +153,8 @@ class Checker {
     const Step& step = program_.steps[index];
     BYOC_TRY_STATUS(check_step(step).at(cat("step ", index, " (", step.symbol, ")")));
     if (step.module != Step::kHostExtern || !compiled_.contains(step.symbol)) return {};
-    return bad(cat("step ", index, " calls the host's function \"", step.symbol,
-                   "\", which is also the name of a compiled one"));
+    return bad_executable(cat("step ", index, " calls the host's function \"", step.symbol,
+                              "\", which is also the name of a compiled one"));
   }
 
   Status check_instruction(const Instruction& instruction) {
@@ -184,13 +192,13 @@ class Checker {
     if (place.kind == Place::kOutput && appends) written_.mark_after_loop(place.index);
     if (place.kind == Place::kOutput && !appends) written_.mark(place.index);
     if (place.kind == Place::kOutput || place.kind == Place::kArena) return {};
-    return bad("an input or constant would be written");
+    return bad_executable("an input or constant would be written");
   }
 
   Status check_step(const Step& step) {
     if (step.types.size() != step.args.size() || step.n_in > step.args.size()) {
-      return bad(cat(step.args.size(), " arguments, ", step.types.size(), " types, ", step.n_in,
-                     " inputs"));
+      return bad_executable(cat(step.args.size(), " arguments, ", step.types.size(), " types, ",
+                                step.n_in, " inputs"));
     }
     const ExternalFunction* function = nullptr;
     if (step.module != Step::kHostExtern) {
@@ -204,20 +212,21 @@ class Checker {
 
   Status find_function(const Step& step, const ExternalFunction*& function) {
     if (step.module >= executable_.modules.size()) {
-      return bad(cat("module ", step.module, " of ", executable_.modules.size()));
+      return bad_executable(cat("module ", step.module, " of ", executable_.modules.size()));
     }
     const auto& functions = executable_.modules[step.module].functions;
     if (step.function >= functions.size())
-      return bad(cat("function ", step.function, " of ", functions.size()));
+      return bad_executable(cat("function ", step.function, " of ", functions.size()));
     function = &functions[step.function];
     // A function that shares the kernel of an equal one has a name that no kernel has.
     if (function->symbol != step.symbol && compiled_.contains(step.symbol))
-      return bad(cat("its function is called ", function->symbol));
+      return bad_executable(cat("its function is called ", function->symbol));
     if (function->n_in == step.n_in &&
         function->n_in + uint64_t{function->n_out} == step.args.size())
       return {};
-    return bad(cat("called with ", step.n_in, " inputs and ", step.args.size() - step.n_in,
-                   " outputs, has ", function->n_in, " and ", function->n_out));
+    return bad_executable(cat("called with ", step.n_in, " inputs and ",
+                              step.args.size() - step.n_in, " outputs, has ", function->n_in,
+                              " and ", function->n_out));
   }
 
   Status check_argument(const Step& step, size_t index) {
@@ -226,15 +235,16 @@ class Checker {
     if (index < step.n_in) return check_read(place);
     if (place.kind == Place::kOutput) return mark_written(place.index);
     if (place.kind == Place::kArena) return {};
-    return bad("an input or constant would be written");
+    return bad_executable("an input or constant would be written");
   }
 
   Status check_place(const Place& place, const TensorSpec& type) {
     BYOC_TRY(int64_t size, size_bytes(type));
     auto same = [&](const char* what, size_t count, auto type_of) -> Status {
-      if (place.index >= count) return bad(cat(what, " ", place.index, " of ", count));
+      if (place.index >= count) return bad_executable(cat(what, " ", place.index, " of ", count));
       if (type_of(place.index) == type) return {};
-      return bad(cat(type, ", but ", what, " ", place.index, " is ", type_of(place.index)));
+      return bad_executable(
+          cat(type, ", but ", what, " ", place.index, " is ", type_of(place.index)));
     };
     switch (place.kind) {
       case Place::kInput:
@@ -250,27 +260,27 @@ class Checker {
         break;
     }
     if (place.kind != Place::kArena)
-      return bad(cat("unknown kind of place ", static_cast<uint32_t>(place.kind)));
+      return bad_executable(cat("unknown kind of place ", static_cast<uint32_t>(place.kind)));
     uint64_t end;
     if (place.offset % Buffer::kAlignment == 0 &&
         !__builtin_add_overflow(place.offset, size, &end) && end <= program_.arena_bytes) {
       return {};
     }
-    return bad(cat("arena offset ", place.offset, ", size ", size, ", in an arena of ",
-                   program_.arena_bytes, " bytes"));
+    return bad_executable(cat("arena offset ", place.offset, ", size ", size, ", in an arena of ",
+                              program_.arena_bytes, " bytes"));
   }
 
   // Loops write an output again and again.
   Status mark_written(uint32_t output) {
     if (written_[output] && program_.code.empty())
-      return bad(cat("output \"", program_.outputs[output].name, "\" is written twice"));
+      return bad_executable(cat("output \"", program_.outputs[output].name, "\" is written twice"));
     written_.mark(output);
     return {};
   }
 
   Status check_read(const Place& place) {
     if (place.kind != Place::kOutput || written_[place.index]) return {};
-    return bad(
+    return bad_executable(
         cat("output \"", program_.outputs[place.index].name, "\" is read before it is written"));
   }
 
@@ -286,7 +296,7 @@ class Checker {
         if (out.begin >= other.end || other.begin >= out.end) continue;
         if (out.begin == other.begin && is_declared(function, step, other.argument, out.argument))
           continue;
-        return bad(
+        return bad_executable(
             cat("arguments ", other.argument, " and ", out.argument, " overlap in the arena"));
       }
     }
@@ -304,7 +314,7 @@ class Checker {
 
   Status check_copy(const Copy& copy) {
     if (copy.output >= program_.outputs.size())
-      return bad(cat("output ", copy.output, " of ", program_.outputs.size()));
+      return bad_executable(cat("output ", copy.output, " of ", program_.outputs.size()));
     BYOC_TRY_STATUS(check_place(copy.from, program_.outputs[copy.output].type));
     BYOC_TRY_STATUS(check_read(copy.from));
     return mark_written(copy.output);

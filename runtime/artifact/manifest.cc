@@ -8,9 +8,9 @@
 namespace byoc {
 namespace {
 
-constexpr std::string_view kFormat = "byoc.artifact";
+constexpr std::string_view kManifestFormat = "byoc.artifact";
 
-Status bad(std::string message) {
+Status corrupt_manifest(std::string message) {
   return data_loss(std::move(message)).with_slug("artifact-corrupt");
 }
 
@@ -172,7 +172,7 @@ class Reader {
     if (!status_.ok()) return;
     auto found = json_.find(name);
     if (found == json_.end()) {
-      status_ = bad(cat("\"", name, "\" is missing"));
+      status_ = corrupt_manifest(cat("\"", name, "\" is missing"));
     } else if (Status status = read(*found, value); !status.ok()) {
       status_ = std::move(status).at(name);
     }
@@ -197,7 +197,7 @@ class Reader {
   static Status read(const Json& json, TensorSpec& out) {
     if (!json.is_string()) return wrong(json, "a type");
     auto spec = parse_tensor_spec(json.get_ref<const std::string&>());
-    if (!spec.ok()) return bad(spec.status().message());
+    if (!spec.ok()) return corrupt_manifest(spec.status().message());
     out = *std::move(spec);
     return {};
   }
@@ -249,7 +249,7 @@ class Reader {
 
  private:
   static Status wrong(const Json& json, const char* wanted) {
-    return bad(cat("a ", json.type_name(), " where ", wanted, " is expected"));
+    return corrupt_manifest(cat("a ", json.type_name(), " where ", wanted, " is expected"));
   }
 
   const Json& json_;
@@ -352,7 +352,7 @@ std::string write_manifest(const Executable& executable,
   for (const auto& buffer : sections) table.push_back({buffer->key(), buffer->size()});
   std::string text;
   Writer writer(text);
-  writer("format", std::string(kFormat));
+  writer("format", std::string(kManifestFormat));
   writer("producer", executable.producer);
   writer("program", executable.program);
   writer("modules", modules);
@@ -362,16 +362,16 @@ std::string write_manifest(const Executable& executable,
 }
 
 Result<Manifest> read_manifest(std::string_view text) {
-  if (Status scan = scan_json(text); !scan.ok()) return bad(scan.message());
+  if (Status scan = scan_json(text); !scan.ok()) return corrupt_manifest(scan.message());
   ListReader lists;
   Json json;
   try {
     json = Json::parse(text, std::ref(lists));
   } catch (const std::exception& e) {
-    return bad(cat("not valid JSON: ", e.what()));
+    return corrupt_manifest(cat("not valid JSON: ", e.what()));
   }
-  if (!json.is_object() || json.value("format", Json()) != kFormat)
-    return bad("it is no manifest of an artifact");
+  if (!json.is_object() || json.value("format", Json()) != kManifestFormat)
+    return corrupt_manifest("it is no manifest of an artifact");
   BYOC_TRY_STATUS(std::move(lists.status));
   Manifest manifest;
   std::vector<ModuleRecord> modules;  // stays empty: the list was read above

@@ -24,9 +24,9 @@ constexpr Descr kDescrs[] = {{"<f4", DType::kF32},  {"<f8", DType::kF64}, {"<f2"
                              {"<u4", DType::kU32},  {"<i8", DType::kI64}, {"<u8", DType::kU64},
                              {"|b1", DType::kBool}, {"|V2", DType::kBF16}};
 
-Status bad(std::string message) { return invalid(std::move(message)).with_slug("npy"); }
+Status bad_npy(std::string message) { return invalid(std::move(message)).with_slug("npy"); }
 
-struct Header {
+struct NpyHeader {
   std::string_view descr;
   bool fortran_order = false;
   std::vector<int64_t> shape;
@@ -37,8 +37,8 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
 
-  Result<Header> read() {
-    Header header;
+  Result<NpyHeader> read() {
+    NpyHeader header;
     int seen = 0;
     if (!take('{')) return unexpected();
     while (!take('}')) {
@@ -58,7 +58,8 @@ class HeaderReader {
 
  private:
   Status unexpected() const {
-    return bad(cat("the header is not a dict of descr, fortran_order and shape, at byte ", at_));
+    return bad_npy(
+        cat("the header is not a dict of descr, fortran_order and shape, at byte ", at_));
   }
   char peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
@@ -112,38 +113,41 @@ Result<DType> dtype_of(std::string_view descr) {
     if (known.text == descr) return known.dtype;
   }
   if (descr.starts_with('>')) {
-    return bad(cat("its type \"", descr, "\" is big-endian"))
+    return bad_npy(cat("its type \"", descr, "\" is big-endian"))
         .with_help("a.astype(a.dtype.newbyteorder('<'))");
   }
-  return bad(cat("byoc has no dtype for its type \"", descr, "\""));
+  return bad_npy(cat("byoc has no dtype for its type \"", descr, "\""));
 }
 
 /// Returns the header's text and the offset at which the data begins.
 Result<std::pair<std::string_view, size_t>> find_header(std::string_view file) {
-  if (!file.starts_with(kMagic)) return bad("it is not a .npy file: the magic number is missing");
-  if (file.size() < 12) return bad("it is cut off in the header");
+  if (!file.starts_with(kMagic))
+    return bad_npy("it is not a .npy file: the magic number is missing");
+  if (file.size() < 12) return bad_npy("it is cut off in the header");
   int major = file[6];
-  if (major < 1 || major > 3) return bad(cat("format ", major, ".", int{file[7]}, " is not known"));
+  if (major < 1 || major > 3)
+    return bad_npy(cat("format ", major, ".", int{file[7]}, " is not known"));
   auto byte = [&](size_t k) { return size_t{static_cast<uint8_t>(file[k])}; };
   size_t begin = major == 1 ? 10 : 12;
   size_t size = byte(8) | byte(9) << 8;
   if (major > 1) size |= byte(10) << 16 | byte(11) << 24;
-  if (size > file.size() - begin) return bad("it is cut off in the header");
+  if (size > file.size() - begin) return bad_npy("it is cut off in the header");
   return std::pair{file.substr(begin, size), begin + size};
 }
 
 Result<Tensor> parse_npy(std::string_view file) {
   BYOC_TRY(auto found, find_header(file));
-  BYOC_TRY(Header header, HeaderReader(found.first).read());
+  BYOC_TRY(NpyHeader header, HeaderReader(found.first).read());
   BYOC_TRY(DType dtype, dtype_of(header.descr));
   TensorSpec spec{dtype, header.shape};
   if (header.fortran_order && spec.dims.size() > 1) {
-    return bad(cat("its ", spec, " is in Fortran order")).with_help("numpy.ascontiguousarray(a)");
+    return bad_npy(cat("its ", spec, " is in Fortran order"))
+        .with_help("numpy.ascontiguousarray(a)");
   }
   BYOC_TRY(int64_t size, size_bytes(spec));
   size_t have = file.size() - found.second;
   if (have != static_cast<size_t>(size)) {
-    return bad(cat("it holds ", have, " bytes of data, ", spec, " needs ", size));
+    return bad_npy(cat("it holds ", have, " bytes of data, ", spec, " needs ", size));
   }
   BYOC_TRY(Tensor tensor, Tensor::make(spec));
   if (size != 0) std::memcpy(tensor.data(), file.data() + found.second, have);

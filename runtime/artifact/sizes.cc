@@ -8,9 +8,9 @@
 namespace byoc {
 namespace {
 
-constexpr std::string_view kFormat = "byoc.artifact";
+constexpr std::string_view kSizesFormat = "byoc.artifact";
 
-Status bad(std::string message) {
+Status corrupt_sizes(std::string message) {
   return data_loss(std::move(message)).with_slug("artifact-corrupt");
 }
 
@@ -27,23 +27,24 @@ Result<ContentKey> read_key(const Json& json, const char* name) {
   auto found = json.find(name);
   if (found == json.end() || !found->is_string() ||
       !ContentKey::parse(found->get_ref<const std::string&>(), key))
-    return bad(cat("\"", name, "\" is no key"));
+    return corrupt_sizes(cat("\"", name, "\" is no key"));
   return key;
 }
 
 Result<SizeRecord> read_size(const Json& json) {
-  if (!json.is_object()) return bad("a size is an object");
+  if (!json.is_object()) return corrupt_sizes("a size is an object");
   auto label = json.find("label");
-  if (label == json.end() || !label->is_string()) return bad("\"label\" is no text");
+  if (label == json.end() || !label->is_string()) return corrupt_sizes("\"label\" is no text");
   BYOC_TRY(ContentKey key, read_key(json, "manifest"));
   return SizeRecord{label->get<std::string>(), key};
 }
 
 Result<Section> read_section(const Json& json) {
-  if (!json.is_object()) return bad("a section is an object");
+  if (!json.is_object()) return corrupt_sizes("a section is an object");
   BYOC_TRY(ContentKey key, read_key(json, "key"));
   auto size = json.find("size");
-  if (size == json.end() || !size->is_number_unsigned()) return bad("\"size\" is no number");
+  if (size == json.end() || !size->is_number_unsigned())
+    return corrupt_sizes("\"size\" is no number");
   return Section{key, size->get<uint64_t>()};
 }
 
@@ -51,7 +52,8 @@ template <class T>
 Status read_list(const Json& json, const char* name, Result<T> (*read)(const Json&),
                  std::vector<T>& out) {
   auto list = json.find(name);
-  if (list == json.end() || !list->is_array()) return bad(cat("\"", name, "\" is no list"));
+  if (list == json.end() || !list->is_array())
+    return corrupt_sizes(cat("\"", name, "\" is no list"));
   for (const Json& item : *list) {
     auto value = read(item);
     if (!value.ok()) return std::move(value.status()).at(cat(name, ": [", out.size(), "]"));
@@ -74,7 +76,7 @@ Status check_same_inputs(const std::vector<NamedTensor>& a, const std::vector<Na
 }  // namespace
 
 std::string write_sizes_manifest(const std::string& producer, const SizesManifest& manifest) {
-  Json json = {{"format", kFormat}, {"producer", producer}};
+  Json json = {{"format", kSizesFormat}, {"producer", producer}};
   json["sizes"] = Json::array();
   for (const SizeRecord& size : manifest.sizes)
     json["sizes"].push_back({{"label", size.label}, {"manifest", size.manifest.hex()}});
@@ -86,9 +88,9 @@ std::string write_sizes_manifest(const std::string& producer, const SizesManifes
 
 Result<SizesManifest> read_sizes_manifest(std::string_view text) {
   auto json = parse_json(text);
-  if (!json.ok()) return bad(json.status().message());
-  if (!json->is_object() || json->value("format", Json()) != kFormat)
-    return bad("it is no manifest of an artifact");
+  if (!json.ok()) return corrupt_sizes(json.status().message());
+  if (!json->is_object() || json->value("format", Json()) != kSizesFormat)
+    return corrupt_sizes("it is no manifest of an artifact");
   SizesManifest manifest;
   BYOC_TRY_STATUS(read_list(*json, "sizes", read_size, manifest.sizes));
   BYOC_TRY_STATUS(read_list(*json, "sections", read_section, manifest.sections));

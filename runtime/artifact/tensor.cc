@@ -8,8 +8,6 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kAlignment = Buffer::kAlignment;
-
 /// SplitMix64 (Steele, Lea, Flood 2014) of one counter: without state, so that any index can be
 /// computed directly.
 uint64_t random_bits(uint64_t seed, uint64_t index) {
@@ -76,8 +74,9 @@ Result<Tensor> Tensor::make(const TensorSpec& spec) {
   Tensor tensor;
   tensor.spec_ = spec;
   tensor.size_bytes_ = static_cast<uint64_t>(size);
-  uint64_t rounded = (tensor.size_bytes_ + kAlignment) / kAlignment * kAlignment;  // never zero
-  auto* data = static_cast<std::byte*>(aligned_memory(rounded, kAlignment));
+  uint64_t rounded = (tensor.size_bytes_ + Buffer::kAlignment) / Buffer::kAlignment *
+                     Buffer::kAlignment;  // never zero
+  auto* data = static_cast<std::byte*>(aligned_memory(rounded, Buffer::kAlignment));
   if (data == nullptr) {
     return Status(Code::kResourceExhausted, cat("no memory for ", spec, ", ", size, " bytes"))
         .with_slug("tensor-size");

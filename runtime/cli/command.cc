@@ -142,9 +142,9 @@ std::vector<const char*> words_of(const Command& root, int argc, const char* con
 }
 
 /// One run of a program.
-class Line {
+class CommandLine {
  public:
-  Line(const Command& root, const CommonOptions& common)
+  CommandLine(const Command& root, const CommonOptions& common)
       : root_(root), common_(common), app_("", root.name) {
     build(root, app_, all_);
     app_.add_flag("-h", short_help_);
@@ -253,7 +253,7 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
   std::string path = root.name;
   int code = kDone;
   try {
-    Line line(root, common);
+    CommandLine line(root, common);
     Result<int> result = line.run(argc, argv);
     if (!line.path().empty()) path = line.path();
     code = result.ok() ? *result

@@ -33,9 +33,9 @@ Watched watched[] = {{SIGSEGV, "SIGSEGV", {}},
 alignas(64) char signal_stack[64 << 10];
 
 /// Text in memory of its own, because a handler may not allocate.
-class Line {
+class FixedLine {
  public:
-  Line& operator<<(std::string_view text) {
+  FixedLine& operator<<(std::string_view text) {
     const size_t n = std::min(text.size(), sizeof text_ - size_);
     std::memcpy(text_ + size_, text.data(), n);
     size_ += n;
@@ -56,7 +56,7 @@ class Line {
 
 void print(std::string_view signal, const PluginCall& call, bool is_own, const void* address) {
   constexpr size_t kLongest = 200;  // a name is cut, so that the line has room for the rest
-  Line line;
+  FixedLine line;
   line << "error[plugin-crash]: " << signal << " in plugin \"" << call.plugin.substr(0, kLongest)
        << "\", slot " << call.slot.name;
   if (!call.slot.function.empty()) line << ", function " << call.slot.function.substr(0, kLongest);
@@ -132,7 +132,7 @@ void on_failed_allocation() {
 }  // namespace
 
 void print_out_of_memory() {
-  Line line;
+  FixedLine line;
   line << "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit -v), "
           "end other programs, or use a smaller model\n";
   line.print();

@@ -62,22 +62,22 @@ class FillScope {
   bool outer_;
 };
 
-struct Registry {
+struct PackedRegistry {
   std::mutex mutex;
   std::unordered_map<std::string, std::weak_ptr<Packed>> entries;
 };
 
-Registry& registry() {
-  static Registry& registry = *new Registry;  // outlives whatever releases at exit
+PackedRegistry& packed_registry() {
+  static PackedRegistry& registry = *new PackedRegistry;  // outlives whatever releases at exit
   return registry;
 }
 
 void forget(Packed* packed) {
   {
-    std::lock_guard lock(registry().mutex);
-    auto found = registry().entries.find(packed->key);
-    if (found != registry().entries.end() && found->second.expired())
-      registry().entries.erase(found);
+    std::lock_guard lock(packed_registry().mutex);
+    auto found = packed_registry().entries.find(packed->key);
+    if (found != packed_registry().entries.end() && found->second.expired())
+      packed_registry().entries.erase(found);
   }
   --host_counts().packed;
   delete packed;
@@ -89,8 +89,8 @@ std::shared_ptr<Packed> find_or_make(std::string key, uint64_t bytes, uint64_t a
   fresh->key = std::move(key);
   fresh->bytes = static_cast<int64_t>(bytes);
   fresh->align = align;
-  std::lock_guard lock(registry().mutex);
-  std::weak_ptr<Packed>& entry = registry().entries[fresh->key];
+  std::lock_guard lock(packed_registry().mutex);
+  std::weak_ptr<Packed>& entry = packed_registry().entries[fresh->key];
   if (auto packed = entry.lock()) return packed;
   entry = fresh;
   return fresh;

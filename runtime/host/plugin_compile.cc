@@ -88,7 +88,7 @@ ExternalFunction describe(const CompileFunction& function, LoadedModule::Kernel 
   return out;
 }
 
-byoc_status* refuse(uint32_t code, std::string_view why) {
+byoc_status* refuse_call(uint32_t code, std::string_view why) {
   return host_table()->status_new(nullptr, code, -1, -1, nullptr, 0, to_str(why));
 }
 
@@ -105,7 +105,7 @@ struct SaveTarget {
       blob.insert(blob.end(), from, from + n);
       return nullptr;
     } catch (...) {
-      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the saved module");
+      return refuse_call(BYOC_RESOURCE_EXHAUSTED, "no memory for the saved module");
     }
   }
   static byoc_status* packed(void* u, uint64_t function, byoc_bytes data, uint64_t align) noexcept {
@@ -114,11 +114,12 @@ struct SaveTarget {
       CompileResult& result = *self.result;
       size_t functions = result.module.functions.size();
       if (function >= functions) {
-        return refuse(BYOC_OUT_OF_RANGE, cat("packed: function ", function, " of ", functions));
+        return refuse_call(BYOC_OUT_OF_RANGE,
+                           cat("packed: function ", function, " of ", functions));
       }
       if (!std::has_single_bit(align) || align > Buffer::kAlignment) {
-        return refuse(BYOC_INVALID_ARGUMENT,
-                      cat("packed: alignment ", align, " is no power of two up to 64"));
+        return refuse_call(BYOC_INVALID_ARGUMENT,
+                           cat("packed: alignment ", align, " is no power of two up to 64"));
       }
       const std::span bytes(static_cast<const std::byte*>(data.p), data.n);
       auto buffer = self.made->view(bytes);
@@ -127,7 +128,7 @@ struct SaveTarget {
       result.packed.push_back(std::move(buffer));
       return nullptr;
     } catch (...) {
-      return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for a packed constant");
+      return refuse_call(BYOC_RESOURCE_EXHAUSTED, "no memory for a packed constant");
     }
   }
 };
@@ -217,7 +218,7 @@ byoc_status* append_text(void* u, const void* bytes, uint64_t n) noexcept {
     static_cast<std::string*>(u)->append(static_cast<const char*>(bytes), n);
     return nullptr;
   } catch (...) {
-    return refuse(BYOC_RESOURCE_EXHAUSTED, "no memory for the text");
+    return refuse_call(BYOC_RESOURCE_EXHAUSTED, "no memory for the text");
   }
 }
 

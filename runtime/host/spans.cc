@@ -13,19 +13,19 @@ constexpr size_t kMostTimes = 1 << 20, kMostLabels = 1 << 16;
 constexpr uint64_t kMostDetails = 64, kMostText = 4096;
 
 /// The recorders in existence. One lock for all: it is only taken while a run is profiled.
-struct Registry {
+struct SpanRegistry {
   std::mutex mutex;
   uint32_t last_id = 0;
   std::map<uint32_t, SpanRecorder*> recorders;
   uint64_t stray = 0;
 };
-Registry& registry() {
-  static Registry& all = *new Registry;  // plugins' threads may outlive static objects
+SpanRegistry& span_registry() {
+  static SpanRegistry& all = *new SpanRegistry;  // plugins' threads may outlive static objects
   return all;
 }
 
 bool is_text(byoc_str text) { return text.n <= kMostText && (text.p != nullptr || text.n == 0); }
-std::string_view view_of(byoc_str text) {
+std::string_view text_view(byoc_str text) {
   return text.n == 0 ? "" : std::string_view(text.p, text.n);
 }
 
@@ -33,7 +33,7 @@ std::string_view view_of(byoc_str text) {
 std::string defect_of(const RawSpan& span) {
   if (!is_text(span.name))
     return cat("a name of ", span.name.n, " bytes, which are not there or too many");
-  std::string name = cat("\"", view_of(span.name), "\" ");
+  std::string name = cat("\"", text_view(span.name), "\" ");
   if (span.end_ns < span.begin_ns)
     return cat(name, "ends ", span.begin_ns - span.end_ns, " ns before it begins");
   if (span.n % 2 != 0)
@@ -46,21 +46,21 @@ std::string defect_of(const RawSpan& span) {
 }
 
 bool fits(const SpanLabel& label, size_t step, const RawSpan& span) {
-  if (label.step != step || label.node != span.node || label.name != view_of(span.name) ||
+  if (label.step != step || label.node != span.node || label.name != text_view(span.name) ||
       2 * label.details.size() != span.n)
     return false;
   for (size_t k = 0; 2 * k < span.n; ++k) {
-    if (label.details[k].first != view_of(span.details[2 * k]) ||
-        label.details[k].second != view_of(span.details[2 * k + 1]))
+    if (label.details[k].first != text_view(span.details[2 * k]) ||
+        label.details[k].second != text_view(span.details[2 * k + 1]))
       return false;
   }
   return true;
 }
 
 std::string key_of(size_t step, const RawSpan& span) {
-  std::string key = cat(step, " ", span.node, " ", span.name.n, " ", view_of(span.name));
+  std::string key = cat(step, " ", span.node, " ", span.name.n, " ", text_view(span.name));
   for (uint64_t k = 0; k < span.n; ++k)
-    key += cat(" ", span.details[k].n, " ", view_of(span.details[k]));
+    key += cat(" ", span.details[k].n, " ", text_view(span.details[k]));
   return key;
 }
 
@@ -74,7 +74,7 @@ std::string_view SpanLabel::detail(std::string_view key) const {
 }
 
 SpanRecorder::SpanRecorder(size_t steps) : steps_(steps) {
-  Registry& all = registry();
+  SpanRegistry& all = span_registry();
   std::lock_guard lock(all.mutex);
   do ++all.last_id;
   while (all.last_id == 0 || all.recorders.contains(all.last_id));
@@ -83,8 +83,8 @@ SpanRecorder::SpanRecorder(size_t steps) : steps_(steps) {
 }
 
 SpanRecorder::~SpanRecorder() {
-  std::lock_guard lock(registry().mutex);
-  registry().recorders.erase(id_);
+  std::lock_guard lock(span_registry().mutex);
+  span_registry().recorders.erase(id_);
 }
 
 uint32_t SpanRecorder::label_of(size_t step, const RawSpan& span) {
@@ -92,9 +92,9 @@ uint32_t SpanRecorder::label_of(size_t step, const RawSpan& span) {
   auto [found, is_new] =
       labels_.try_emplace(key_of(step, span), static_cast<uint32_t>(log_.labels.size()));
   if (!is_new) return found->second;
-  SpanLabel label{step, span.node, std::string(view_of(span.name)), {}};
+  SpanLabel label{step, span.node, std::string(text_view(span.name)), {}};
   for (uint64_t k = 0; 2 * k < span.n; ++k)
-    label.details.emplace_back(view_of(span.details[2 * k]), view_of(span.details[2 * k + 1]));
+    label.details.emplace_back(text_view(span.details[2 * k]), text_view(span.details[2 * k + 1]));
   log_.labels.push_back(std::move(label));
   return found->second;
 }
@@ -118,7 +118,7 @@ void SpanRecorder::record(size_t step, const RawSpan& span) {
 }
 
 void record_span(uint64_t call_id, const RawSpan& span) noexcept {
-  Registry& all = registry();
+  SpanRegistry& all = span_registry();
   std::lock_guard lock(all.mutex);
   auto found = all.recorders.find(static_cast<uint32_t>(call_id >> 32));
   size_t step = call_id & UINT32_MAX;
@@ -134,8 +134,8 @@ void record_span(uint64_t call_id, const RawSpan& span) noexcept {
 }
 
 uint64_t stray_spans() {
-  std::lock_guard lock(registry().mutex);
-  return registry().stray;
+  std::lock_guard lock(span_registry().mutex);
+  return span_registry().stray;
 }
 
 }  // namespace byoc

@@ -24,7 +24,7 @@ std::map<ContentKey, std::string> names_of_constants(const Executable& executabl
   return names;
 }
 
-uint64_t bytes_of(const DLTensor& tensor) {
+uint64_t compact_bytes(const DLTensor& tensor) {
   uint64_t bytes = tensor.dtype.bits / 8;
   for (int32_t k = 0; k < tensor.ndim; ++k) bytes *= static_cast<uint64_t>(tensor.shape[k]);
   return bytes;
@@ -75,7 +75,7 @@ Status GuardedSteps::enter(size_t step) {
   const BoundStep& bound = context_.steps[step];
   arguments_.clear();
   for (size_t k = 0; k < bound.call.n_args; ++k) {
-    const uint64_t bytes = bytes_of(bound.tensors[k]);
+    const uint64_t bytes = compact_bytes(bound.tensors[k]);
     if (bytes == 0) continue;
     arguments_.push_back({k, static_cast<std::byte*>(bound.tensors[k].data), bytes, nullptr});
   }

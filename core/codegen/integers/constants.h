@@ -21,6 +21,8 @@ std::optional<ValueId> captured(const Match& match, std::string_view name);
 /// other values, and for types that are no f32, u8 or i8.
 std::optional<std::vector<float>> numbers_of(const Function& function, ValueId value);
 
+inline bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
 /// A scale and a zero point of a quantize or dequantize.
 struct Scale {
   std::vector<float> factors;      // one, or one per entry of a dim

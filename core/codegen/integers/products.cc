@@ -28,7 +28,7 @@ constexpr std::string_view kPattern = R"(
                    {"op": "matmul", "args": [X, W], "as": "anchor"},
                    {"op": "gemm", "args": [X, W], "as": "anchor"}]}}}})";
 
-std::string pattern_text() {
+std::string product_pattern() {
   std::string out;
   for (char c : kPattern) {
     if (c == 'X') out += dequantized("x", "any");
@@ -69,8 +69,6 @@ class Reader {
   const Match& match_;
   Product out_;
 };
-
-bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
 bool Reader::read_shapes() {
   const TypeId result = type("anchor"), w = type("w"), x = type("x");
@@ -288,7 +286,7 @@ ValueId Writer::write() {
 
 Result<Function> with_integer_products(IRModule& module, const Function& function,
                                        const OpRegistry& ops, const Wanted& wanted) {
-  BYOC_TRY(Pattern pattern, Pattern::parse(pattern_text()));
+  BYOC_TRY(Pattern pattern, Pattern::parse(product_pattern()));
   return rewrite(function, pattern,
                  [&](const Match& match, Rewriter& rewriter) -> Result<std::optional<ValueId>> {
                    std::optional<Product> product = Reader(function, match).read(wanted);

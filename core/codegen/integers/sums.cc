@@ -19,7 +19,7 @@ struct Sum {
   int64_t min = 0, max = 255;
 };
 
-std::string pattern_text() {
+std::string sum_pattern() {
   return cat(
       R"({"op": "quantize", "args": [{"optional": {"op": "relu", "args": ["$"], "as": "relu"},
       "on": {"op": "add", "args": [)",
@@ -27,8 +27,6 @@ std::string pattern_text() {
       R"(], "as": "add"}}, {"const": true, "as": "y_scale"}, {"const": true, "as": "y_zero"}],
       "as": "quantize"})");
 }
-
-bool is_byte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
 // Returns nullopt for scales per channel, broadcasts and factors that are too large.
 std::optional<Sum> read_sum(const Function& from, const Match& match) {
@@ -56,7 +54,7 @@ std::optional<Sum> read_sum(const Function& from, const Match& match) {
 
 Result<Function> with_integer_sums(IRModule& module, const Function& function,
                                    const OpRegistry& ops) {
-  BYOC_TRY(Pattern pattern, Pattern::parse(pattern_text()));
+  BYOC_TRY(Pattern pattern, Pattern::parse(sum_pattern()));
   return rewrite(
       function, pattern,
       [&](const Match& match, Rewriter& rewriter) -> Result<std::optional<ValueId>> {

@@ -11,9 +11,9 @@ namespace {
 
 constexpr int64_t kLeastScores = 16;  // rows, and columns
 
-class Finder : Ways {
+class AttentionFinder : Ways {
  public:
-  explicit Finder(const Function& function) : Ways(function) {}
+  explicit AttentionFinder(const Function& function) : Ways(function) {}
   std::vector<Attention> run() const;
 
  private:
@@ -22,7 +22,7 @@ class Finder : Ways {
   std::optional<Attention> attention_of(uint32_t values) const;
 };
 
-bool Finder::is_product(uint32_t node) const {
+bool AttentionFinder::is_product(uint32_t node) const {
   if (!is_op(node, "matmul")) return false;
   return std::ranges::all_of(function().args(function().nodes[node]), [&](ValueId arg) {
     const Shape& shape = function().type(arg)->shape;
@@ -30,14 +30,14 @@ bool Finder::is_product(uint32_t node) const {
   });
 }
 
-bool Finder::is_softmax(uint32_t node) const {
+bool AttentionFinder::is_softmax(uint32_t node) const {
   if (!is_op(node, "softmax")) return false;
   const auto rank = static_cast<int64_t>(type(node)->shape.size());
   const int64_t axis = call(node)->attrs->i("axis", -1);
   return axis == -1 || axis == rank - 1;
 }
 
-std::optional<Attention> Finder::attention_of(uint32_t values) const {
+std::optional<Attention> AttentionFinder::attention_of(uint32_t values) const {
   if (!is_product(values)) return std::nullopt;
   auto to_softmax = way_back(operand(values, 0), [&](uint32_t node) { return is_softmax(node); });
   if (!to_softmax) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<Attention> Finder::attention_of(uint32_t values) const {
   return out;
 }
 
-std::vector<Attention> Finder::run() const {
+std::vector<Attention> AttentionFinder::run() const {
   std::vector<Attention> out;
   for (uint32_t node = 0; node < function().nodes.size(); ++node) {
     if (std::optional<Attention> found = attention_of(node)) out.push_back(*std::move(found));
@@ -68,6 +68,8 @@ std::vector<Attention> Finder::run() const {
 
 }  // namespace
 
-std::vector<Attention> find_attentions(const Function& function) { return Finder(function).run(); }
+std::vector<Attention> find_attentions(const Function& function) {
+  return AttentionFinder(function).run();
+}
 
 }  // namespace byoc

@@ -38,9 +38,9 @@ struct Conv {
   }
 };
 
-class Finder : Ways {
+class ChainFinder : Ways {
  public:
-  explicit Finder(const Function& function)
+  explicit ChainFinder(const Function& function)
       : Ways(function),
         after_(function.nodes.size(), kNone),
         is_taken_(function.nodes.size(), false) {}
@@ -49,7 +49,7 @@ class Finder : Ways {
  private:
   std::optional<Conv> conv(uint32_t node) const;
   bool is_large_depthwise(uint32_t node) const;
-  Way way_to(uint32_t node, bool (Finder::*is_end)(uint32_t) const) const;
+  Way way_to(uint32_t node, bool (ChainFinder::*is_end)(uint32_t) const) const;
   bool is_pointwise(uint32_t node) const { return conv(node) && conv(node)->is_pointwise(); }
   std::optional<Chain> chain_of(uint32_t depthwise) const;
 
@@ -57,7 +57,7 @@ class Finder : Ways {
   std::vector<bool> is_taken_;   // per node: it is in a chain
 };
 
-std::optional<Conv> Finder::conv(uint32_t node) const {
+std::optional<Conv> ChainFinder::conv(uint32_t node) const {
   if (!is_op(node, "conv2d_nchwc")) return std::nullopt;
   const Shape& image = function().type(operand(node, 0))->shape;
   const Shape& weight = function().type(operand(node, 1))->shape;
@@ -66,24 +66,25 @@ std::optional<Conv> Finder::conv(uint32_t node) const {
   return Conv{static_extents(image), static_extents(weight), call(node)->attrs};
 }
 
-bool Finder::is_large_depthwise(uint32_t node) const {
+bool ChainFinder::is_large_depthwise(uint32_t node) const {
   const std::optional<Conv> own = conv(node);
   return own && own->is_depthwise() && own->image_elements() >= kLeastElements;
 }
 
 // Returns the nodes from the image that a convolution reads back to the first of these; empty when
 // there is none.
-Finder::Way Finder::way_to(uint32_t node, bool (Finder::*is_end)(uint32_t) const) const {
+ChainFinder::Way ChainFinder::way_to(uint32_t node,
+                                     bool (ChainFinder::*is_end)(uint32_t) const) const {
   auto ends = [&](uint32_t at) { return (this->*is_end)(at); };
   return way_back(operand(node, 0), ends, true).value_or(Way());
 }
 
 // Returns the chain of a depthwise convolution, without what other chains have taken.
-std::optional<Chain> Finder::chain_of(uint32_t depthwise) const {
+std::optional<Chain> ChainFinder::chain_of(uint32_t depthwise) const {
   auto is_taken = [&](uint32_t node) { return is_taken_[node]; };
   const uint32_t after = after_[depthwise];
-  Way before = way_to(depthwise, &Finder::is_pointwise), between;
-  if (after != kNone) between = way_to(after, &Finder::is_large_depthwise);
+  Way before = way_to(depthwise, &ChainFinder::is_pointwise), between;
+  if (after != kNone) between = way_to(after, &ChainFinder::is_large_depthwise);
   const Conv own = *conv(depthwise);
   const bool is_tall = 2 * own.window_rows() > own.image[2];  // each row needs most of the image
   if (is_tall || std::ranges::any_of(before, is_taken)) before.clear();
@@ -94,12 +95,12 @@ std::optional<Chain> Finder::chain_of(uint32_t depthwise) const {
 }
 
 // A convolution of one pixel each may end one chain and begin another: the first one has it.
-std::vector<Chain> Finder::run() {
+std::vector<Chain> ChainFinder::run() {
   std::vector<uint32_t> depthwise;
   for (uint32_t node = 0; node < function().nodes.size(); ++node) {
     if (is_large_depthwise(node)) depthwise.push_back(node);
     if (!is_pointwise(node)) continue;
-    const Way from = way_to(node, &Finder::is_large_depthwise);
+    const Way from = way_to(node, &ChainFinder::is_large_depthwise);
     if (!from.empty()) after_[from.back()] = node;
   }
   std::vector<Chain> out;
@@ -115,6 +116,6 @@ std::vector<Chain> Finder::run() {
 
 }  // namespace
 
-std::vector<Chain> find_chains(const Function& function) { return Finder(function).run(); }
+std::vector<Chain> find_chains(const Function& function) { return ChainFinder(function).run(); }
 
 }  // namespace byoc

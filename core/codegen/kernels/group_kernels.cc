@@ -24,7 +24,7 @@
 namespace byoc {
 namespace {
 
-constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1, kNone = UINT32_MAX;
+constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1, kNoGroup = UINT32_MAX;
 
 int64_t elements(TypeId type) {
   Result<int64_t> n = num_elements(type->shape);
@@ -41,7 +41,7 @@ class Grouper {
         context_(context),
         members_(function.nodes.size()),
         is_join_(find_joins(function)),
-        compound_of_(function.nodes.size(), kNone) {
+        compound_of_(function.nodes.size(), kNoGroup) {
     for (Attention& found : find_attentions(function)) {
       found.between.push_back(found.scores);
       mark(found.values, std::move(found.between), BYOC_PLUGIN_ATTENTION);
@@ -56,11 +56,11 @@ class Grouper {
     uint32_t region;  // of its last op
     int64_t size;     // elements of its last op
     uint64_t ops = 1, max_ops;
-    bool has_center = false;    // an anchor or a reduction
-    bool is_closed = false;     // no more ops may join
-    uint32_t compound = kNone;  // the last node of its compound
-    uint64_t waiting = 0;       // ops of the compound that have not joined yet
-    bool has_resize = false;    // which has sums
+    bool has_center = false;       // an anchor or a reduction
+    bool is_closed = false;        // no more ops may join
+    uint32_t compound = kNoGroup;  // the last node of its compound
+    uint64_t waiting = 0;          // ops of the compound that have not joined yet
+    bool has_resize = false;       // which has sums
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
@@ -153,7 +153,7 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
 // repeatedly.
 bool Grouper::packs_operands(uint32_t node) const {
   const uint32_t kernel = members_[node].kernel;
-  return kernel < kernels_.size() && kernels_[kernel].compound != kNone &&
+  return kernel < kernels_.size() && kernels_[kernel].compound != kNoGroup &&
          compound_of_[node] == kernels_[kernel].compound &&
          call(node).op->facts.family == OpFamily::kProduct;
 }
@@ -193,7 +193,7 @@ void Grouper::mark(uint32_t last, std::vector<uint32_t> others, uint32_t flag) {
   if (plugin == nullptr || !(plugin->flags() & flag)) return;
   const size_t size = others.size() + 1;
   auto fits = [&](uint32_t node) {
-    return compound_of_[node] == kNone && compiler_of(node) == compiler && max_ops(node) >= size;
+    return compound_of_[node] == kNoGroup && compiler_of(node) == compiler && max_ops(node) >= size;
   };
   if (!fits(last) || !std::ranges::all_of(others, fits)) return;
   for (uint32_t node : others) compound_of_[node] = last;
@@ -222,7 +222,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       annotations_.regions[annotations_.region_of[node]].compiler !=
           annotations_.regions[kernel.region].compiler)
     return false;
-  if (compound_of_[node] != kNone && compound_of_[node] != node)
+  if (compound_of_[node] != kNoGroup && compound_of_[node] != node)
     return kernel.compound == compound_of_[node];
   if (kernel.ops + waiting_at(node, kernel) >= kernel.max_ops) return false;
   if (compound_of_[node] == node && kernel.has_resize) return false;
@@ -238,7 +238,7 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
       if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
-      if (kernel.compound != kNone && call(node).op->facts.family == OpFamily::kResize)
+      if (kernel.compound != kNoGroup && call(node).op->facts.family == OpFamily::kResize)
         return false;  // has sums
       return !member.is_before ||
              (member.is_packed && !member.is_copied && call(node).args.count == 1);
@@ -254,7 +254,7 @@ void Grouper::join(uint32_t node, uint32_t kernel) {
   if (call(node).op->facts.family == OpFamily::kResize) kernels_[kernel].has_resize = true;
   if (compound_of_[node] == node) kernels_[kernel].compound = node;
   if (compound_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
-  else if (compound_of_[node] != kNone) --kernels_[kernel].waiting;
+  else if (compound_of_[node] != kNoGroup) --kernels_[kernel].waiting;
 }
 
 void Grouper::visit(uint32_t node) {
@@ -269,7 +269,7 @@ void Grouper::visit(uint32_t node) {
       member.kernel = static_cast<uint32_t>(kernels_.size());
       kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
                           call(node).op->kind == FusionKind::kOpaque || is_join_[node],
-                          compound_of_[node] == node ? node : kNone,
+                          compound_of_[node] == node ? node : kNoGroup,
                           compound_of_[node] == node ? waiting_.at(node) : 0,
                           call(node).op->facts.family == OpFamily::kResize});
     }
@@ -298,7 +298,7 @@ void Grouper::update_producers(uint32_t node) {
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
     const bool packs = packs_operands(node);
-    producer.is_packed |= packs || (reader.is_packed && compound_of_[node] == kNone);
+    producer.is_packed |= packs || (reader.is_packed && compound_of_[node] == kNoGroup);
     producer.is_copied |=
         reader.is_copied ||
         (!packs && (reads_again(node, value, is_swelling) || (center && !lets_in(node, value))));

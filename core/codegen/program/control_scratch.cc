@@ -6,14 +6,15 @@
 namespace byoc {
 
 namespace {
-constexpr uint64_t kAlign = 64;
+constexpr uint64_t kScratchAlign = 64;
 }
 
 Result<uint64_t> arena_bytes(const TensorType& type) {
   BYOC_TRY(int64_t bytes, size_bytes(TensorType{type.dtype, at_bounds(type.shape)}));
   // Values with counted dims have places of their own, as dims are kept per place.
   const uint64_t least = has_counted(type.shape) ? 1 : 0;
-  return (std::max(static_cast<uint64_t>(bytes), least) + kAlign - 1) / kAlign * kAlign;
+  return (std::max(static_cast<uint64_t>(bytes), least) + kScratchAlign - 1) / kScratchAlign *
+         kScratchAlign;
 }
 
 Result<ControlScratch> control_scratch(const IRModule& module, const Control& control) {
@@ -27,8 +28,8 @@ Result<ControlScratch> control_scratch(const IRModule& module, const Control& co
     return out;
   }
   auto take = [&](uint64_t bytes) { return std::exchange(out.bytes, out.bytes + bytes); };
-  out.counter = take(kAlign);
-  out.condition = take(kAlign);
+  out.counter = take(kScratchAlign);
+  out.condition = take(kScratchAlign);
   for (TypeId type : module.function(control.body).result_types()) {
     BYOC_TRY(uint64_t bytes, arena_bytes(*type));
     out.results.push_back(take(bytes));

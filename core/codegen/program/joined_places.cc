@@ -9,7 +9,7 @@
 namespace byoc {
 namespace {
 
-constexpr int64_t kAlign = 64;  // of tensors in the arena
+constexpr int64_t kTensorAlign = 64;  // of tensors in the arena
 
 class Joiner {
  public:
@@ -51,7 +51,7 @@ bool Joiner::is_part(ValueId value) const {
 Result<std::vector<int64_t>> Joiner::sizes_of(const Node& node) const {
   std::vector<int64_t> sizes;
   for (ValueId arg : function_.args(node)) {
-    if (!is_part(arg) || (!sizes.empty() && sizes.back() % kAlign != 0))
+    if (!is_part(arg) || (!sizes.empty() && sizes.back() % kTensorAlign != 0))
       return std::vector<int64_t>();
     BYOC_TRY(int64_t bytes, size_bytes(*function_.type(arg)));
     sizes.push_back(bytes);

@@ -225,7 +225,7 @@ Answer check_unknown_requires(CheckContext& context) {
                        [](Json& graph) { graph["requires"] = {"conform.unknown"}; });
 }
 
-const Check kChecks[] = {
+const Check kCapabilityChecks[] = {
     {4, "patterns", "patterns can be read, and name ops that exist", "instance", check_patterns,
      "correct the pattern as docs/patterns.md has it; `byoc ops` lists the ops"},
     {4, "matchable", "graphs made from a pattern match it", "patterns", check_matchable,
@@ -249,6 +249,6 @@ const Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> capability_checks() { return kChecks; }
+std::span<const Check> capability_checks() { return kCapabilityChecks; }
 
 }  // namespace byoc::conform

@@ -73,7 +73,7 @@ Answer check_coverage(CheckContext& context) {
   return skip(cat("no sample for", list));
 }
 
-const Check kChecks[] = {
+const Check kCorrectnessChecks[] = {
     {5, "compiles", "compile, save and load accept what judge accepts", "instance", check_compiles,
      "refuse in judge what compile refuses"},
     {5, "values", "results are those of the reference kernels", "instance", check_values,
@@ -114,6 +114,6 @@ const Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> correctness_checks() { return kChecks; }
+std::span<const Check> correctness_checks() { return kCorrectnessChecks; }
 
 }  // namespace byoc::conform

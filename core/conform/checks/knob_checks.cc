@@ -200,7 +200,7 @@ Answer check_first_guess(CheckContext& context) {
   return answer.findings.empty() ? skip(kShowsNone) : judged_by(std::move(answer.findings));
 }
 
-const Check kChecks[] = {
+const Check kKnobChecks[] = {
     {6, "knobs", "knob spaces can be read, and their guesses are points of them", "instance",
      check_space, "write the members that docs/plugin-abi.md (Knobs) lists, and no others"},
     {6, "knobs_repeat",
@@ -216,6 +216,6 @@ const Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> knob_checks() { return kChecks; }
+std::span<const Check> knob_checks() { return kKnobChecks; }
 
 }  // namespace byoc::conform

@@ -113,7 +113,7 @@ Answer check_cost(CheckContext& context) {
 constexpr const char *kThreads = "threads", *kEnvironment = "environment", *kFolder = "folder",
                      *kLocale = "locale", *kSignals = "signals", *kFloats = "floats";
 
-const Check kChecks[] = {
+const Check kLoadChecks[] = {
     {2, "dependencies", "the libraries that it needs can be loaded", "elf", check_dependencies,
      "install the library, or put it in the folder of the plugin"},
     {2, "opens", "it can be loaded, and its entry succeeds",
@@ -157,6 +157,6 @@ const LoadFacts& CheckContext::load_facts() {
   return facts;
 }
 
-std::span<const Check> load_checks() { return kChecks; }
+std::span<const Check> load_checks() { return kLoadChecks; }
 
 }  // namespace byoc::conform

@@ -129,7 +129,7 @@ Answer check_openmp(CheckContext& context) {
   return pass();
 }
 
-const Check kChecks[] = {
+const Check kStaticChecks[] = {
     {1, "file", "a regular file that other users cannot change", "", check_file,
      "name the .so itself, owned by you or root, and chmod go-w it"},
     {1, "elf", "a shared object for this machine", "", check_elf,
@@ -158,6 +158,6 @@ const Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> static_checks() { return kChecks; }
+std::span<const Check> static_checks() { return kStaticChecks; }
 
 }  // namespace byoc::conform

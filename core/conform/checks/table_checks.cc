@@ -57,7 +57,7 @@ Answer check_structs(CheckContext& context) {
       context.judged_in_child([&] { return check_struct_life(context, kForm); }));
 }
 
-const Check kChecks[] = {
+const Check kTableChecks[] = {
     {3, "header", "the table has its tag, its size and no unknown requirement", "opens",
      check_header,
      "set h.tag and h.size, and no extension that must be understood; BYOC_PLUGIN does"},
@@ -86,6 +86,6 @@ const Check kChecks[] = {
 
 }  // namespace
 
-std::span<const Check> table_checks() { return kChecks; }
+std::span<const Check> table_checks() { return kTableChecks; }
 
 }  // namespace byoc::conform

@@ -32,7 +32,7 @@ std::string text_of(const placement::Machine& machine) {
   return out + table.text();
 }
 
-Result<int> run(const ModelOptions& options, const cli::CommonOptions& common) {
+Result<int> run_calibrate(const ModelOptions& options, const cli::CommonOptions& common) {
   BYOC_TRY(BuildOptions build, build_options(options));
   BYOC_TRY(PassContext context, make_context(IRModule(), build));
   const std::string folder = placement::cost_folder_of(context);
@@ -64,7 +64,7 @@ cli::Command calibrate_command(const cli::CommonOptions& common) {
   command.examples = {{"byoc calibrate", "some seconds; byoc place does it by itself once"},
                       {"byoc calibrate --threads 2", "for programs that run with two threads"}};
   add_options_of(command, *options, {OptionPart::kBuild, OptionPart::kPlugins});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_calibrate(*options, common); };
   return command;
 }
 

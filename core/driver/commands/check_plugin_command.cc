@@ -20,7 +20,7 @@ using conform::Finished;
 using conform::Outcome;
 using conform::Outcomes;
 
-struct Options {
+struct CheckPluginFlags {
   std::string file, level = "core", groups;
   std::vector<std::string> plugin_options;
   uint32_t timeout_s = 10;
@@ -60,7 +60,7 @@ Result<std::vector<int>> chosen_groups(const std::string& text) {
   return groups;
 }
 
-Result<conform::Options> kit_options(const Options& options) {
+Result<conform::Options> kit_options(const CheckPluginFlags& options) {
   conform::Options out;
   std::error_code error;
   out.path = std::filesystem::absolute(options.file, error).lexically_normal().string();
@@ -144,7 +144,8 @@ std::string coverage_text(const Outcomes& outcomes, bool verbose) {
   return out;
 }
 
-Json to_json(const Options& options, const Outcomes& outcomes, double wall_ns, bool interrupted) {
+Json to_json(const CheckPluginFlags& options, const Outcomes& outcomes, double wall_ns,
+             bool interrupted) {
   Json checks = Json::array(), ops = Json::array();
   for (const Finished& one : outcomes.checks) {
     bool is_failure = one.answer.outcome == Outcome::kFail;
@@ -187,7 +188,7 @@ Result<int> list_checks(const cli::CommonOptions& common) {
   return cli::kDone;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonOptions& common) {
   using Clock = std::chrono::steady_clock;
   using namespace std::chrono_literals;
   BYOC_TRY(std::vector<int> groups, chosen_groups(options.groups));
@@ -233,7 +234,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command check_plugin_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckPluginFlags>();
   cli::Command command;
   command.name = "check-plugin";
   command.about = "check that a plugin keeps the rules of the plugin ABI";
@@ -256,7 +257,7 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       "The plugin's code is loaded in child processes only.\n"
       "The exit code is 1 when a check failed. A check is skipped when an earlier check that it "
       "needs did not pass.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_check_plugin(*options, common); };
   return command;
 }
 

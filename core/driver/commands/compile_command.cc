@@ -21,7 +21,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct CompileFlags {
   ModelOptions model;
   std::string output;
   bool measures = false;
@@ -177,7 +177,7 @@ Status measure_plan(const IRModule& module, const BuildOptions& build,
 }
 
 /// Reports a missing model before a missing --output.
-Status check_output(const Options& options) {
+Status check_output(const CompileFlags& options) {
   BYOC_TRY(std::string path, model_path(options.model.model));
   for (std::string_view ending : {".onnx", ".ir"}) {  // the model itself, by mistake
     if (options.output.ends_with(ending))
@@ -219,7 +219,7 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
                    "Winograd's also larger (docs/containers.md, sizes)\n");
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
   const std::optional<SpillScope> spill = spill_beside(options.output);
   CompileHooks hooks;
@@ -248,7 +248,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command compile_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileFlags>();
   cli::Command command;
   command.name = "compile";
   command.about = "compile a model into one file";
@@ -271,7 +271,7 @@ cli::Command compile_command(const cli::CommonOptions& common) {
   command.options.push_back({"--measure", "",
                              "with --compiler auto: measure as byoc place does, then compile",
                              &options->measures});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_compile(*options, common); };
   return command;
 }
 

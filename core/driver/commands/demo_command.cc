@@ -19,7 +19,7 @@ namespace {
 constexpr double kTolerance = 1e-4;  // relative to the largest value, as in `byoc verify`
 constexpr size_t kShownDigits = 6;
 
-struct Options {
+struct DemoFlags {
   PluginFlags plugins;
   std::string data;
 };
@@ -31,7 +31,7 @@ struct Digits {
 };
 
 /// Returns --data, else ../share/byoc/digits relative to the folder of the executable.
-std::string data_folder(const Options& options) {
+std::string data_folder(const DemoFlags& options) {
   if (!options.data.empty()) return options.data;
   std::error_code ignored;
   auto executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
@@ -147,7 +147,7 @@ std::string summary(const Explanation& explanation) {
   return out;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_demo(const DemoFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(Digits digits, read_digits(data_folder(options)));
   BYOC_TRY(auto plugins, load_plugins(options.plugins));
   ImportOptions import_options;
@@ -188,7 +188,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command demo_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DemoFlags>();
   cli::Command command;
   command.name = "demo";
   command.about =
@@ -200,7 +200,7 @@ cli::Command demo_command(const cli::CommonOptions& common) {
       {"--data", "DIR",
        "model.onnx, images.npy, labels.npy, outputs.npy; default <prefix>/share/byoc/digits",
        &options->data});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_demo(*options, common); };
   return command;
 }
 

@@ -14,14 +14,14 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct DumpFlags {
   ModelOptions model;
   std::string region, output;
   std::vector<std::string> inputs;
   uint64_t seed = 0;
 };
 
-Result<RegionValues> values_of(const Options& options, std::string& reference) {
+Result<RegionValues> values_of(const DumpFlags& options, std::string& reference) {
   BYOC_TRY(IRModule module, load_model(options.model));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
   BYOC_TRY(reference, reference_plugin(*build_with.plugins));
@@ -34,7 +34,7 @@ Result<RegionValues> values_of(const Options& options, std::string& reference) {
                                std::move(inputs));
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_dump(const DumpFlags& options, const cli::CommonOptions& common) {
   std::string reference;
   BYOC_TRY(RegionValues values, values_of(options, reference));
   BYOC_TRY(RegionLimits limits, region_limits(values, border_tolerance(values.fused(), -1)));
@@ -69,7 +69,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command dump_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DumpFlags>();
   cli::Command command;
   command.name = "dump";
   command.about = "write regions as folders that byoc replay runs again";
@@ -88,7 +88,7 @@ cli::Command dump_command(const cli::CommonOptions& common) {
   command.notes =
       "A folder holds graph.json (what crosses the plugin ABI), constants, inputs, the outputs of\n"
       "the reference, and manifest.json (plugin, version, options, the user's nodes).";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_dump(*options, common); };
   return command;
 }
 

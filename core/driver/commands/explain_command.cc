@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kShownNames = 2, kShownRows = 20, kShownGroups = 20, kShownOps = 50;
 constexpr size_t kNameWidth = 60, kReasonWidth = 100;
 
-struct Options {
+struct ExplainFlags {
   ModelOptions model;
   std::string op, diff;
   bool placement = false;
@@ -141,7 +141,7 @@ class Groups {
   std::map<std::string, Content> groups_;
 };
 
-std::string header(const Options& options, const Explanation& explanation,
+std::string header(const ExplainFlags& options, const Explanation& explanation,
                    const ModelFacts& facts) {
   std::string opset = facts.opset > 0 ? cat("opset ", facts.opset, ", ") : "";
   uint32_t threads = options.model[option::kThreads];
@@ -186,7 +186,7 @@ Result<std::string> one_op_text(const Explanation& explanation, const std::strin
   return unknown_node(explanation, name);
 }
 
-std::string whole_text(const Explanation& explanation, const Options& options,
+std::string whole_text(const Explanation& explanation, const ExplainFlags& options,
                        const ModelFacts& facts) {
   Groups groups, removed;
   for (const ExplainedOp& op : explanation.ops) groups.add(op);
@@ -196,7 +196,7 @@ std::string whole_text(const Explanation& explanation, const Options& options,
          "next: --op NAME (all verdicts) | --json\n";
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_explain(const ExplainFlags& options, const cli::CommonOptions& common) {
   if (options.placement)
     return run_explain_placement(options.model, options.op, options.diff, common);
   BYOC_TRY(const Explained explained, explain_file(options.model));
@@ -220,7 +220,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command explain_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainFlags>();
   cli::Command command;
   command.name = "explain";
   command.about = "show which plugin runs each op, and why the others do not";
@@ -243,7 +243,7 @@ cli::Command explain_command(const cli::CommonOptions& common) {
                              "the candidates of each op with their costs, as --compiler auto "
                              "compares them; --diff takes a plan",
                              &options->placement});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_explain(*options, common); };
   return command;
 }
 

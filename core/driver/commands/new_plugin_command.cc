@@ -11,7 +11,7 @@ namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
+struct NewPluginFlags {
   std::string name, folder;
   bool c = false, wheel = false;
 };
@@ -39,7 +39,7 @@ std::string next_steps(const std::string& name, const std::string& folder) {
   return text;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_new_plugin(const NewPluginFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_plugin_name(options.name));
   std::string folder = options.folder.empty() ? options.name : options.folder;
   auto language = options.c ? PluginLanguage::kC : PluginLanguage::kCpp;
@@ -64,7 +64,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command new_plugin_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewPluginFlags>();
   cli::Command command;
   command.name = "new-plugin";
   command.about = "make a folder with a plugin that builds and passes check-plugin, to start from";
@@ -81,7 +81,7 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
       "The folder is a copy of byoc's own example plugin under the new name. It needs an "
       "installed\n"
       "byoc to build, and no other file of byoc's tree.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_new_plugin(*options, common); };
   return command;
 }
 

@@ -11,7 +11,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct OptFlags {
   ModelOptions model;
   std::string passes, output = "-";
   std::vector<std::string> sets;
@@ -58,7 +58,7 @@ Status write_result(const IRModule& module, const std::string& output,
   return {};
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_opt(const OptFlags& options, const cli::CommonOptions& common) {
   if (options.list) return list_passes(common);
   if (options.model.model.empty()) return cli::usage_error("no MODEL given");
   BYOC_TRY(auto passes, parse_passes(options.passes));
@@ -79,7 +79,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command opt_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OptFlags>();
   cli::Command command;
   command.name = "opt";
   command.about = "run any passes, alone or in order";
@@ -98,11 +98,10 @@ cli::Command opt_command(const cli::CommonOptions& common) {
       {"--passes", "A,B=X+Y", "passes in order, with arguments after =", &options->passes});
   command.options.push_back(
       {"--set", "FN.ATTR=VALUE", "set an attribute of a function first", &options->sets});
-  command.options.push_back(
-      {"-o,--output", "FILE", "where the module goes, .ir or .onnx; - is stdout",
-       &options->output});
+  command.options.push_back({"-o,--output", "FILE",
+                             "where the module goes, .ir or .onnx; - is stdout", &options->output});
   command.options.push_back({"--list", "", "list the passes", &options->list});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_opt(*options, common); };
   return command;
 }
 

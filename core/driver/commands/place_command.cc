@@ -11,7 +11,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct PlaceFlags {
   ModelOptions model;
   std::vector<std::string> inputs;
   PlaceOptions with;
@@ -76,7 +76,7 @@ std::string summary(const PlaceOutcome& outcome) {
   return out;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_place(const PlaceFlags& options, const cli::CommonOptions& common) {
   Progress progress(common);
   auto show = [&](std::string_view what, uint64_t done, uint64_t total) {
     progress.show(what, done, total);
@@ -99,7 +99,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command place_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlaceFlags>();
   cli::Command command;
   command.name = "place";
   command.about = "measure which plugin runs each op fastest, and keep the choice as a plan";
@@ -145,7 +145,7 @@ cli::Command place_command(const cli::CommonOptions& common) {
   command.run = [options, &common] {
     options->with.measures = !options->estimates;
     options->with.checks = !options->no_check;
-    return run(*options, common);
+    return run_place(*options, common);
   };
   return command;
 }

@@ -12,7 +12,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct PrintFlags {
   ModelOptions model;
   std::string after, function;
   uint64_t elide = 64;
@@ -27,7 +27,7 @@ Status with_cure(Status status, const IRModule& module) {
   return std::move(status).with_help(inputs.help());
 }
 
-Result<int> print_te(const IRModule& module, const Options& options,
+Result<int> print_te(const IRModule& module, const PrintFlags& options,
                      const cli::CommonOptions& common) {
   BYOC_TRY(te::Target target, te::parse_target(options.model[option::kTarget]));
   nlohmann::ordered_json dags = nlohmann::ordered_json::array();
@@ -53,7 +53,8 @@ std::string commented(std::string_view lines, std::string_view mark) {
 }
 
 // Headings are comments, so that other tools can read the text.
-Result<int> print_code(IRModule module, const Options& options, const cli::CommonOptions& common) {
+Result<int> print_code(IRModule module, const PrintFlags& options,
+                       const cli::CommonOptions& common) {
   const CodeForm form = options.llvm ? CodeForm::kLlvm : CodeForm::kAssembly;
   const char* mark = options.llvm ? ";" : "#";
   BYOC_TRY(auto codes, generated_code(std::move(module), options.function, form, options.model));
@@ -77,7 +78,7 @@ Result<int> print_code(IRModule module, const Options& options, const cli::Commo
   return cli::kDone;
 }
 
-Status check_flags(const Options& options) {
+Status check_flags(const PrintFlags& options) {
   if (options.te + options.llvm + options.assembly > 1)
     return cli::usage_error("--te, --llvm and --asm exclude each other; give one");
   if (!options.after.empty() && (options.llvm || options.assembly))
@@ -86,7 +87,7 @@ Status check_flags(const Options& options) {
   return {};
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_print(const PrintFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_flags(options));
   BYOC_TRY(IRModule module, load_model(options.model));
   if (options.llvm || options.assembly) return print_code(std::move(module), options, common);
@@ -112,7 +113,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command print_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PrintFlags>();
   cli::Command command;
   command.name = "print";
   command.about = "print the IR of a model as text, or the code that is generated from it";
@@ -137,7 +138,7 @@ cli::Command print_command(const cli::CommonOptions& common) {
                              "the LLVM IR of the compiled functions, by plugins that show it",
                              &options->llvm});
   command.options.push_back({"--asm", "", "the assembly of the same", &options->assembly});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_print(*options, common); };
   return command;
 }
 

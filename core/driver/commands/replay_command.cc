@@ -14,7 +14,7 @@ namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
-struct Options {
+struct ReplayFlags {
   std::string folder, compiler;
   PluginFlags plugins;
   double tolerance = -1;
@@ -35,7 +35,7 @@ Result<std::vector<std::string>> folders_of(const std::string& folder) {
 }
 
 /// Returns the plugin of --compiler ID, else that of --plugin FILE, else the one that compiled it.
-Result<const Plugin*> choose(const Options& options, const ReplayCase& replay,
+Result<const Plugin*> choose(const ReplayFlags& options, const ReplayCase& replay,
                              const PluginSet& plugins) {
   if (!options.compiler.empty()) return plugins.get(options.compiler);
   for (const std::string& file : options.plugins.files) {
@@ -49,7 +49,7 @@ Result<const Plugin*> choose(const Options& options, const ReplayCase& replay,
 
 /// Loads the plugins. The one that compiled the case gets its stored options; options of the
 /// command line have precedence.
-Result<std::shared_ptr<const PluginSet>> plugins_for(const Options& options,
+Result<std::shared_ptr<const PluginSet>> plugins_for(const ReplayFlags& options,
                                                      const ReplayCase& replay) {
   BYOC_TRY(auto plugins, load_plugins(options.plugins));
   if (replay.plugin_options.empty() || plugins->find(replay.plugin) == nullptr) return plugins;
@@ -124,7 +124,7 @@ Json json_of(const ReplayCase& replay, const std::string& folder, const Replayed
   return json;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> replay_folder(const ReplayFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto folders, folders_of(options.folder));
   Json list = Json::array();
   size_t passed = 0;
@@ -147,7 +147,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command replay_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayFlags>();
   cli::Command command;
   command.name = "replay";
   command.about = "run a dumped region again and compare with its stored outputs";
@@ -165,7 +165,7 @@ cli::Command replay_command(const cli::CommonOptions& common) {
       "The plugin that compiled the region gets the stored graph. Another one gets the ops, as\n"
       "with byoc compile --compiler ID; ops that it refuses are listed and go to the default\n"
       "codegen. The exit code is 1 when outputs differ or the plugin takes nothing.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return replay_folder(*options, common); };
   return command;
 }
 

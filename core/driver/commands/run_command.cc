@@ -12,7 +12,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct RunCommandFlags {
   ModelOptions model;
   cli::RunFlags run;
   std::string format = "npy";
@@ -30,7 +30,7 @@ Result<cli::OutputFormat> output_format(const std::string& name) {
   return cli::usage_error(cat("--output-format is npy or pb, not \"", name, "\""));
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_model(const RunCommandFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(cli::OutputFormat format, output_format(options.format));
   ReadyHooks hooks{hooks_for(common), [&](const AssumedSizes& sizes) {
                      cli::print_text(assumed_text(sizes), common);
@@ -47,7 +47,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command run_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunCommandFlags>();
   cli::Command command;
   command.name = "run";
   command.about = "run a model once and show or write its outputs";
@@ -62,7 +62,7 @@ cli::Command run_command(const cli::CommonOptions& common) {
   command.options.push_back({"--output-format", "FORMAT", "npy or pb", &options->format});
   command.options.push_back(
       {"--no-native", "", "refuse native code in an artifact", &options->no_native});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_model(*options, common); };
   return command;
 }
 

@@ -13,7 +13,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct TestOnnxFlags {
   std::vector<std::string> folders;
   ModelOptions model;
   uint32_t jobs = 2, timeout_s = 60;
@@ -56,7 +56,7 @@ std::string text_of(const std::vector<std::string>& folders, const std::vector<C
 }
 
 std::vector<CaseResult> run_shown(const std::vector<std::string>& folders,
-                                  const BuildOptions& build_with, const Options& options,
+                                  const BuildOptions& build_with, const TestOnnxFlags& options,
                                   const cli::CommonOptions& common) {
   Progress progress(common);
   uint64_t furthest = 0;  // cases that run at the same time report in turns
@@ -84,7 +84,7 @@ Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResu
   return out;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_test_onnx(const TestOnnxFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto folders, find_cases(options.folders));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
   if (build_with.policies)  // some of the models have no such ops
@@ -104,7 +104,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command test_onnx_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TestOnnxFlags>();
   cli::Command command;
   command.name = "test-onnx";
   command.about = "run ONNX backend test folders";
@@ -120,7 +120,7 @@ cli::Command test_onnx_command(const cli::CommonOptions& common) {
   command.options.push_back({"--jobs", "N", "cases at a time", &options->jobs});
   command.options.push_back(
       {"--timeout", "SECONDS", "for one case; longer is a failure", &options->timeout_s});
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_test_onnx(*options, common); };
   return command;
 }
 

@@ -14,7 +14,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct TuneFlags {
   ModelOptions model;
   TuneOptions with;
   std::string list, compact;
@@ -29,12 +29,12 @@ struct Options {
 
 constexpr size_t kQuickTrials = 32, kTrials = 128, kDeepTrials = 1000;
 
-size_t trials_of(const Options& options) {
+size_t trials_of(const TuneFlags& options) {
   if (options.trials != 0) return options.trials;
   return options.quick ? kQuickTrials : options.deep ? kDeepTrials : kTrials;
 }
 
-Status check_usage(const Options& options) {
+Status check_usage(const TuneFlags& options) {
   if (options.with.log.empty())
     return cli::usage_error("the option --log is needed: the file that measurements go to")
         .with_help(cat("byoc tune ", options.model.model, " --log tuning.jsonl"));
@@ -52,7 +52,7 @@ Status check_usage(const Options& options) {
 }
 
 /// Returns the use of a cluster, nothing without --slurm.
-std::optional<tune::SlurmOptions> slurm_options(const Options& options) {
+std::optional<tune::SlurmOptions> slurm_options(const TuneFlags& options) {
   if (!options.slurm) return std::nullopt;
   tune::SlurmOptions out;
   if (*options.slurm != "-") out.partition = *options.slurm;
@@ -63,7 +63,7 @@ std::optional<tune::SlurmOptions> slurm_options(const Options& options) {
   return out;
 }
 
-Result<int> tune_one(const Options& options, const cli::CommonOptions& common) {
+Result<int> tune_one(const TuneFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_usage(options));
   TuneOptions with = options.with;
   with.trials = trials_of(options);
@@ -94,14 +94,14 @@ Result<int> tune_one(const Options& options, const cli::CommonOptions& common) {
   return cli::kInterrupted;
 }
 
-Result<int> list_log(const Options& options, const cli::CommonOptions& common) {
+Result<int> list_log(const TuneFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(tune::LoggedTasks logged, tune::read_tasks(options.list));
   cli::print_text(tune::text_of(logged), common);
   BYOC_TRY_STATUS(cli::print_json(common, "tune-list", tune::json_of(logged)));
   return cli::kDone;
 }
 
-Result<int> compact(const Options& options, const cli::CommonOptions& common) {
+Result<int> compact(const TuneFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(size_t records, tune::compact_log(options.compact));
   cli::print_text(cat(options.compact, " has ", records, " records now\n"), common);
   BYOC_TRY_STATUS(
@@ -109,7 +109,7 @@ Result<int> compact(const Options& options, const cli::CommonOptions& common) {
   return cli::kDone;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_tune(const TuneFlags& options, const cli::CommonOptions& common) {
   const int works = !options.model.model.empty() + !options.list.empty() + !options.compact.empty();
   if (works != 1) return cli::usage_error("expected one of MODEL, --list LOG and --compact LOG");
   if (!options.list.empty()) return list_log(options, common);
@@ -117,7 +117,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   return tune_one(options, common);
 }
 
-void add_sitting_options(cli::Command& command, Options& options) {
+void add_sitting_options(cli::Command& command, TuneFlags& options) {
   auto& all = command.options;
   all.push_back({"--log", "FILE", "measurements are appended to it; a sitting continues from it",
                  &options.with.log});
@@ -165,7 +165,7 @@ void add_sitting_options(cli::Command& command, Options& options) {
 }  // namespace
 
 cli::Command tune_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneFlags>();
   cli::Command command;
   command.name = "tune";
   command.about = "measure the choices that plugins have, and keep the times in a log";
@@ -180,7 +180,7 @@ cli::Command tune_command(const cli::CommonOptions& common) {
   add_model_options(command, options->model, "an .onnx or .ir file");
   command.options[0].required = false;  // --list and --compact need none
   add_sitting_options(command, *options);
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_tune(*options, common); };
   return command;
 }
 

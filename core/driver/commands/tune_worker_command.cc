@@ -8,7 +8,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct TuneWorkerFlags {
   std::string role, folder;
   uint64_t number = 0;
   PluginFlags plugins;
@@ -23,7 +23,7 @@ Result<tune::Role> role_of(const std::string& name) {
 }
 
 /// Measures for a tuner on another machine.
-Result<int> run_node(const Options& options) {
+Result<int> run_node(const TuneWorkerFlags& options) {
   tune::NodeOptions node;
   node.folder = options.folder;
   node.number = options.number;
@@ -34,7 +34,7 @@ Result<int> run_node(const Options& options) {
   return cli::kDone;
 }
 
-Result<int> run(const Options& options) {
+Result<int> run_tune_worker(const TuneWorkerFlags& options) {
   if (options.role == "node") return run_node(options);
   BYOC_TRY(const tune::Role role, role_of(options.role));
   tune::confine_worker(role);
@@ -46,7 +46,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 cli::Command tune_worker_command() {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneWorkerFlags>();
   cli::Command command;
   command.name = "tune-worker";
   command.about = "build or run points for byoc tune; requests are lines of the input, or files";
@@ -57,7 +57,7 @@ cli::Command tune_worker_command() {
       {"--folder", "DIR", "of a node: where it exchanges files with the tuner", &options->folder});
   command.options.push_back({"--number", "N", "of a node: its number", &options->number});
   add_plugin_options(command, options->plugins);
-  command.run = [options] { return run(*options); };
+  command.run = [options] { return run_tune_worker(*options); };
   return command;
 }
 

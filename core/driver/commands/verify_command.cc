@@ -18,7 +18,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct VerifyFlags {
   ModelOptions model;
   std::string output, vs_float;
   VerifyRequest request;
@@ -153,7 +153,7 @@ std::string shell_word(const std::string& word) {
 
 /// Returns the command that replays the piece, with the flags that find the plugin. Without its
 /// name, replay takes the first file.
-std::string replay_line(const Options& options, const std::string& folder,
+std::string replay_line(const VerifyFlags& options, const std::string& folder,
                         const std::string& plugin) {
   std::string line = cat("byoc replay ", shell_word(folder));
   for (const std::string& file : options.model[option::kPlugin])
@@ -165,7 +165,7 @@ std::string replay_line(const Options& options, const std::string& folder,
 /// Prints the verdict on the outputs as soon as it is known: narrowing a mismatch takes long, and
 /// Ctrl-C may end it. Then `last_words` has the value of --json with the outputs alone.
 Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
-                                  const Options& options, const cli::CommonOptions& common,
+                                  const VerifyFlags& options, const cli::CommonOptions& common,
                                   std::optional<LastWords>& last_words) {
   CompileProgress progress(user_cancellation(), common);
   VerifyRequest shown = request;
@@ -190,13 +190,13 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
 }
 
 /// A --shape may contradict the stored inputs, which would set open sizes without it.
-Status with_cure(Status status, const Options& options) {
+Status with_cure(Status status, const VerifyFlags& options) {
   if (status.slug() != "data-set" || options.model[option::kShape].empty()) return status;
   return std::move(status).with_help("leave out --shape: open sizes follow the data set");
 }
 
 /// Reports how near the model is to the float model, without a verdict: users' numbers differ.
-Result<int> report_accuracy(const Options& options, const cli::CommonOptions& common) {
+Result<int> report_accuracy(const VerifyFlags& options, const cli::CommonOptions& common) {
   const VerifyRequest& request = options.request;
   if (!request.against.empty() || request.tolerance >= 0 || !options.output.empty())
     return cli::usage_error("--vs-float has no verdict: leave out --against, --tolerance and -o");
@@ -221,7 +221,7 @@ Result<int> report_accuracy(const Options& options, const cli::CommonOptions& co
   return cli::kDone;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_verify(const VerifyFlags& options, const cli::CommonOptions& common) {
   if (!options.vs_float.empty()) return report_accuracy(options, common);
   VerifyRequest request = options.request;
   request.program = "/proc/self/exe";
@@ -262,7 +262,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command verify_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyFlags>();
   cli::Command command;
   command.name = "verify";
   command.about = "compare a model's outputs and all values between regions with a reference's";
@@ -292,7 +292,7 @@ cli::Command verify_command(const cli::CommonOptions& common) {
       "The verdict on the outputs comes before that on the regions, so that Ctrl-C leaves it.\n"
       "In a quantised model each region gets the inputs that the reference computed, and values\n"
       "may be steps of rounding apart: limits are printed with reasons (docs/testing.md).";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_verify(*options, common); };
   return command;
 }
 

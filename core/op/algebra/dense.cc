@@ -8,7 +8,7 @@
 namespace byoc::op {
 namespace {
 
-std::string shown(Types in) { return cat(" (a ", in[0], ", b ", in[1], ")"); }
+std::string shown_operands(Types in) { return cat(" (a ", in[0], ", b ", in[1], ")"); }
 
 // Sums floats in their computing type; integers wrap around.
 template <class T>
@@ -21,7 +21,7 @@ Status check_operands(std::string_view op, Types in) {
 
 Status check_inner(std::string_view op, Dim a, Dim b, Types in) {
   if (a == b) return {};
-  return invalid(cat(op, ": a has ", a, " columns, b has ", b, " rows", shown(in)))
+  return invalid(cat(op, ": a has ", a, " columns, b has ", b, " rows", shown_operands(in)))
       .with_slug("op-shape");
 }
 
@@ -46,7 +46,7 @@ Result<std::vector<TensorType>> infer_matmul(Types in, const Attrs&) {
   BYOC_TRY_STATUS(check_operands("matmul", in));
   for (TypeId type : in) {
     if (type->shape.empty())
-      return invalid(cat("matmul: operands must have rank 1 or more", shown(in)))
+      return invalid(cat("matmul: operands must have rank 1 or more", shown_operands(in)))
           .with_slug("op-shape");
   }
   MatmulShape s = matrices_of(in);
@@ -55,7 +55,7 @@ Result<std::vector<TensorType>> infer_matmul(Types in, const Attrs&) {
                       TensorType{in[0]->dtype, batch_of(s.b)}};
   auto batch = broadcast_shapes("matmul", batches);
   if (!batch.ok()) {
-    return invalid(cat("matmul: the leading dims do not broadcast", shown(in)))
+    return invalid(cat("matmul: the leading dims do not broadcast", shown_operands(in)))
         .with_slug("op-shape");
   }
   TensorType y{in[0]->dtype, *std::move(batch)};
@@ -135,7 +135,8 @@ Result<std::vector<TensorType>> infer_gemm(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(check_inner("gemm", a[!trans_a], b[trans_b], in));
   double alpha = attrs.f("alpha", 1);
   if (!is_float(in[0]->dtype) && alpha != 1) {
-    return invalid(cat("gemm: alpha is ", alpha, ", only 1 is possible for integers", shown(in)));
+    return invalid(
+        cat("gemm: alpha is ", alpha, ", only 1 is possible for integers", shown_operands(in)));
   }
   return one_result({in[0]->dtype, {a[trans_a], b[!trans_b]}});
 }

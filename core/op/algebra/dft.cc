@@ -22,7 +22,7 @@ struct DftPlan {
   double weight(int64_t j) const { return is_real_result() && j > 0 && 2 * j != length ? 2 : 1; }
 };
 
-Result<DftPlan> read_plan(Types in, const Attrs& attrs) {
+Result<DftPlan> read_dft_plan(Types in, const Attrs& attrs) {
   TypeId x = in[0];
   const size_t rank = x->shape.size();
   auto wrong = [&](std::string what) {
@@ -55,7 +55,7 @@ Result<DftPlan> read_plan(Types in, const Attrs& attrs) {
 
 Result<std::vector<TensorType>> infer_dft(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_dtype("dft", "x", in[0], dtypes_of(FloatTypes{})));
-  BYOC_TRY(DftPlan plan, read_plan(in, attrs));
+  BYOC_TRY(DftPlan plan, read_dft_plan(in, attrs));
   TensorType y = *in[0];
   y.shape[plan.axis] = plan.results;
   y.shape.back() = Dim(plan.is_real_result() ? 1 : 2);
@@ -79,7 +79,7 @@ void one_result_of(const DftPlan& plan, const std::vector<double>& cosines,
 }
 
 Result<RefKernel> reference_dft(Types in, Types out, const Attrs& attrs) {
-  BYOC_TRY(DftPlan plan, read_plan(in, attrs));
+  BYOC_TRY(DftPlan plan, read_dft_plan(in, attrs));
   std::vector<double> cosines, sines;
   for (int64_t k = 0; k < plan.length; ++k) {
     double turn = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(plan.length);
@@ -104,7 +104,7 @@ Result<RefKernel> reference_dft(Types in, Types out, const Attrs& attrs) {
 
 Result<Tensors> compute_dft(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   TypeId type = TensorType{in[0].dtype(), make_shape(extents(in[0]))};
-  BYOC_TRY(DftPlan plan, read_plan(std::span(&type, 1), attrs));
+  BYOC_TRY(DftPlan plan, read_dft_plan(std::span(&type, 1), attrs));
   auto f64 = [](double value) { return te::constant(DType::kF64, value); };
   auto table = [&](const char* name, te::UnaryOp op, double sign) {
     return builder.compute(name, {plan.length}, [&](const Exprs& i) {
@@ -135,7 +135,7 @@ Result<Tensors> compute_dft(te::Builder& builder, Inputs in, Types out, const At
 }
 
 double flops_dft(Types in, Types out, const Attrs& attrs) {
-  auto plan = read_plan(in, attrs);
+  auto plan = read_dft_plan(in, attrs);
   return plan.ok() ? 4.0 * static_cast<double>(plan->used) * flop_count(out[0]) : 0;
 }
 

@@ -7,16 +7,16 @@
 namespace byoc::op {
 namespace {
 
-constexpr std::string_view kOp = "matmul_integers";
+constexpr std::string_view kMatmulIntegers = "matmul_integers";
 
 Result<std::vector<TensorType>> infer_product(Types in, const Attrs&) {
-  BYOC_TRY_STATUS(expect_dtype(kOp, "a", in[0], {DType::kU8}));
-  BYOC_TRY_STATUS(expect_dtype(kOp, "b", in[1], {DType::kI8}));
-  BYOC_TRY_STATUS(expect_rank(kOp, "b", in[1], 2));
-  if (in[0]->shape.size() < 2) BYOC_TRY_STATUS(expect_rank(kOp, "a", in[0], 2));
+  BYOC_TRY_STATUS(expect_dtype(kMatmulIntegers, "a", in[0], {DType::kU8}));
+  BYOC_TRY_STATUS(expect_dtype(kMatmulIntegers, "b", in[1], {DType::kI8}));
+  BYOC_TRY_STATUS(expect_rank(kMatmulIntegers, "b", in[1], 2));
+  if (in[0]->shape.size() < 2) BYOC_TRY_STATUS(expect_rank(kMatmulIntegers, "a", in[0], 2));
   if (in[0]->shape.back() != in[1]->shape[0])
-    return invalid(cat(kOp, ": a has ", in[0]->shape.back(), " columns, b has ", in[1]->shape[0],
-                       " rows (a ", in[0], ", b ", in[1], ")"))
+    return invalid(cat(kMatmulIntegers, ": a has ", in[0]->shape.back(), " columns, b has ",
+                       in[1]->shape[0], " rows (a ", in[0], ", b ", in[1], ")"))
         .with_slug("op-shape");
   Shape shape = in[0]->shape;
   shape.back() = in[1]->shape[1];
@@ -47,12 +47,12 @@ Result<Tensors> compute_product(te::Builder& builder, Inputs in, Types out, cons
     at_a.back() = k[0];
     return te::cast(DType::kI32, a(at_a)) * te::cast(DType::kI32, b(k[0], i.back()));
   };
-  return one(builder.reduce(std::string(kOp), te::extents_of(*out[0]), {a.shape().back()},
-                            te::sum_of(DType::kI32), term));
+  return one(builder.reduce(std::string(kMatmulIntegers), te::extents_of(*out[0]),
+                            {a.shape().back()}, te::sum_of(DType::kI32), term));
 }
 
 OpDef matmul_integers() {
-  OpDef op{.name = std::string(kOp), .kind = FusionKind::kAnchor};
+  OpDef op{.name = std::string(kMatmulIntegers), .kind = FusionKind::kAnchor};
   op.doc = "Exact sums of products of integers of 8 bits; they wrap around in i32.";
   op.inputs = {{"a", "u8 [..., m, k]"}, {"b", "i8 [k, n]"}};
   op.outputs = {{"y", "i32 [..., m, n]"}};

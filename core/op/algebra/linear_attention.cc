@@ -13,11 +13,11 @@ namespace {
 
 using te::Stmt;
 
-constexpr const char* kOp = "linear_attention";
+constexpr const char* kLinearAttention = "linear_attention";
 
 // The extents of one call. The state s [n, heads, k, v] changes with every token t:
 //   s *= e^g (gated);  u = v_t, or beta (v_t - s^T k_t) (delta);  s += k_t u^T;  y = scale q_t^T s
-struct Plan {
+struct AttentionPlan {
   int64_t n = 0, t = 0, heads = 0, group = 1, k = 0, v = 0;
   bool gated = false, delta = false;
   bool gate_per_key = false;  // decay is [n, t, heads * k] instead of [n, t, heads]
@@ -27,22 +27,23 @@ struct Plan {
 };
 
 Status misfit(std::string what, Types in) {
-  return invalid(cat(kOp, ": ", what, " (query ", in[0], ", key ", in[1], ", value ", in[2],
-                     ", state ", in[3], ")"))
+  return invalid(cat(kLinearAttention, ": ", what, " (query ", in[0], ", key ", in[1], ", value ",
+                     in[2], ", state ", in[3], ")"))
       .with_slug("op-shape");
 }
 
-Result<Plan> read_rule(Types in, const Attrs& attrs) {
-  Plan plan;
+Result<AttentionPlan> read_rule(Types in, const Attrs& attrs) {
+  AttentionPlan plan;
   std::string rule = attrs.s("rule", "linear");
   plan.gated = rule == "gated" || rule == "gated_delta";
   plan.delta = rule == "delta" || rule == "gated_delta";
   if (!plan.gated && !plan.delta && rule != "linear")
-    return invalid(
-        cat(kOp, ": rule is \"", rule, "\", expected linear, gated, delta or gated_delta"));
+    return invalid(cat(kLinearAttention, ": rule is \"", rule,
+                       "\", expected linear, gated, delta or gated_delta"));
   size_t operands = 4 + plan.gated + plan.delta;
   if (in.size() == operands) return plan;
-  return invalid(cat(kOp, ": rule ", rule, " has ", operands, " operands, got ", in.size()));
+  return invalid(
+      cat(kLinearAttention, ": rule ", rule, " has ", operands, " operands, got ", in.size()));
 }
 
 // Checks a gate, which must be [n, t, width] with width one of two.
@@ -55,14 +56,16 @@ Status check_gate(const char* name, TypeId gate, Types in, int64_t width, int64_
                 in);
 }
 
-Result<Plan> read_plan(Types in, const Attrs& attrs) {
-  BYOC_TRY(Plan plan, read_rule(in, attrs));
-  for (size_t k = 0; k < 3; ++k) BYOC_TRY_STATUS(expect_rank(kOp, "an operand", in[k], 3));
-  BYOC_TRY_STATUS(expect_rank(kOp, "state", in[3], 4));
+Result<AttentionPlan> read_attention_plan(Types in, const Attrs& attrs) {
+  BYOC_TRY(AttentionPlan plan, read_rule(in, attrs));
+  for (size_t k = 0; k < 3; ++k)
+    BYOC_TRY_STATUS(expect_rank(kLinearAttention, "an operand", in[k], 3));
+  BYOC_TRY_STATUS(expect_rank(kLinearAttention, "state", in[3], 4));
   const Shape &q = in[0]->shape, &k = in[1]->shape, &v = in[2]->shape, &s = in[3]->shape;
   int64_t heads = attrs.i("kv_heads", 1), q_heads = attrs.i("q_heads", 1);
   if (heads < 1 || q_heads < 1 || q_heads % heads != 0)
-    return invalid(cat(kOp, ": q_heads ", q_heads, " is no positive multiple of kv_heads ", heads));
+    return invalid(cat(kLinearAttention, ": q_heads ", q_heads,
+                       " is no positive multiple of kv_heads ", heads));
   if (!s[2].is_static() || !s[3].is_static() || s[2].extent() >= int64_t{1} << 31 ||
       s[3].extent() >= int64_t{1} << 31 || q_heads >= int64_t{1} << 31)
     return misfit("the sizes of the state must be known and below 2^31", in);
@@ -87,21 +90,21 @@ Result<Plan> read_plan(Types in, const Attrs& attrs) {
 
 Result<std::vector<TensorType>> infer_linear_attention(Types in, const Attrs& attrs) {
   for (TypeId type : in)
-    BYOC_TRY_STATUS(expect_dtype(kOp, "an operand", type, dtypes_of(FloatTypes{})));
+    BYOC_TRY_STATUS(expect_dtype(kLinearAttention, "an operand", type, dtypes_of(FloatTypes{})));
   for (size_t k = 1; k < in.size(); ++k) {
     if (k != 3 && in[k]->dtype != in[0]->dtype)
-      return invalid(cat(kOp, ": operand ", k, " is ", in[k], ", query is ", in[0],
+      return invalid(cat(kLinearAttention, ": operand ", k, " is ", in[k], ", query is ", in[0],
                          ", expects one dtype"))
           .with_slug("op-dtype");
   }
-  BYOC_TRY(Plan plan, read_plan(in, attrs));
+  BYOC_TRY(AttentionPlan plan, read_attention_plan(in, attrs));
   const Shape& q = in[0]->shape;
   TensorType y{in[0]->dtype, {q[0], q[1], plan.heads * plan.group * plan.v}};
   return std::vector<TensorType>{y, *in[3]};
 }
 
-Result<Plan> static_plan(Types in, const Attrs& attrs) {
-  BYOC_TRY(Plan plan, read_plan(in, attrs));
+Result<AttentionPlan> static_plan(Types in, const Attrs& attrs) {
+  BYOC_TRY(AttentionPlan plan, read_attention_plan(in, attrs));
   plan.n = in[0]->shape[0].extent(), plan.t = in[0]->shape[1].extent();
   return plan;
 }
@@ -119,7 +122,7 @@ struct Column {
 // One token of one column. T is the type of all operands but the state, which has type S.
 template <class T, class S>
 struct ColumnStep {
-  const Plan& plan;
+  const AttentionPlan& plan;
   const void* const* in;
   Column<S> s;
   int64_t head, j;
@@ -154,7 +157,7 @@ struct ColumnStep {
 
 // Computes column j of head `head` of image `image`.
 template <class T, class S>
-void run_column(const Plan& plan, const void* const* in, void* const* out, int64_t image,
+void run_column(const AttentionPlan& plan, const void* const* in, void* const* out, int64_t image,
                 int64_t head, int64_t j) {
   const int64_t first = (image * plan.heads + head) * plan.k * plan.v + j;
   S* last = out_as<S>(out, 1) + first;
@@ -171,7 +174,7 @@ void run_column(const Plan& plan, const void* const* in, void* const* out, int64
 }
 
 template <class T, class S>
-RefKernel linear_attention_kernel(const Plan& plan) {
+RefKernel linear_attention_kernel(const AttentionPlan& plan) {
   return [=](const void* const* in, void* const* out) {
     for (int64_t image = 0; image < plan.n; ++image) {
       for (int64_t head = 0; head < plan.heads; ++head) {
@@ -182,22 +185,23 @@ RefKernel linear_attention_kernel(const Plan& plan) {
 }
 
 Result<RefKernel> reference_linear_attention(Types in, Types, const Attrs& attrs) {
-  BYOC_TRY(Plan plan, static_plan(in, attrs));
+  BYOC_TRY(AttentionPlan plan, static_plan(in, attrs));
   if (dtype_size(in[3]->dtype) == 2 && plan.k > kMostKeys)
-    return unimplemented(cat(kOp, " has no kernel for a state of ", in[3],
+    return unimplemented(cat(kLinearAttention, " has no kernel for a state of ", in[3],
                              ", only for keys of up to ", kMostKeys,
                              " elements, or a state in f32"));
-  return for_dtype(kOp, in[0]->dtype, FloatTypes{}, [&]<class T>() -> Result<RefKernel> {
-    return for_dtype(kOp, in[3]->dtype, FloatTypes{}, [&]<class S>() -> Result<RefKernel> {
-      return linear_attention_kernel<T, S>(plan);
-    });
-  });
+  return for_dtype(
+      kLinearAttention, in[0]->dtype, FloatTypes{}, [&]<class T>() -> Result<RefKernel> {
+        return for_dtype(
+            kLinearAttention, in[3]->dtype, FloatTypes{},
+            [&]<class S>() -> Result<RefKernel> { return linear_attention_kernel<T, S>(plan); });
+      });
 }
 
 // ---- as loops. The state is in f32, f64 for operands of f64.
 
 struct PlanExpr {
-  Plan plan;
+  AttentionPlan plan;
   Inputs in;
   Tensor s, u;  // of one head: [k, v] and [v]
   Scalar sum;
@@ -259,39 +263,40 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
   std::vector<TypeId> types;
   for (const Tensor& tensor : in)
     types.push_back(TensorType{tensor.dtype(), make_shape(extents(tensor))});
-  BYOC_TRY(Plan plan, static_plan(types, attrs));
+  BYOC_TRY(AttentionPlan plan, static_plan(types, attrs));
   DType dtype =
       in[0].dtype() == DType::kF64 || in[3].dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   Tensors inputs(in.begin(), in.end());
-  return builder.procedure(kOp, {*out[0], *out[1]}, inputs, [&](const Tensors& results) {
-    auto one_head = [&](Expr number) {
-      PlanExpr at{plan,
-                  in,
-                  Tensor("s", dtype, {Expr(plan.k), Expr(plan.v)}),
-                  Tensor("u", dtype, {Expr(plan.v)}),
-                  Scalar("sum", dtype),
-                  floor_div(number, plan.heads),
-                  floor_mod(number, plan.heads),
-                  Expr()};
-      Stmt begin = at.each([&](Expr i, Expr j) {
-        Expr first = in[3](at.image, at.head, i, j);
-        return te::make_store(at.s, {i, j}, te::cast(dtype, widened(first)));
+  return builder.procedure(
+      kLinearAttention, {*out[0], *out[1]}, inputs, [&](const Tensors& results) {
+        auto one_head = [&](Expr number) {
+          PlanExpr at{plan,
+                      in,
+                      Tensor("s", dtype, {Expr(plan.k), Expr(plan.v)}),
+                      Tensor("u", dtype, {Expr(plan.v)}),
+                      Scalar("sum", dtype),
+                      floor_div(number, plan.heads),
+                      floor_mod(number, plan.heads),
+                      Expr()};
+          Stmt begin = at.each([&](Expr i, Expr j) {
+            Expr first = in[3](at.image, at.head, i, j);
+            return te::make_store(at.s, {i, j}, te::cast(dtype, widened(first)));
+          });
+          Stmt steps = te::loop("t", plan.t, [&](Expr t) {
+            at.token = t;
+            return te::make_block(
+                {plan.gated ? at.decay() : Stmt(), at.updates(), at.write(), at.read(results[0])});
+          });
+          Stmt end = at.each([&](Expr i, Expr j) {
+            return te::make_store(results[1], {at.image, at.head, i, j},
+                                  converted_to(results[1].dtype(), at.s(i, j)));
+          });
+          Stmt body = at.sum.in(te::make_block({begin, steps, end}));
+          body = te::make_alloc(at.u, te::Scope::kWorkspace, body);
+          return te::make_alloc(at.s, te::Scope::kWorkspace, body);
+        };
+        return te::loop("head", plan.n * plan.heads, one_head, te::LoopKind::kParallel);
       });
-      Stmt steps = te::loop("t", plan.t, [&](Expr t) {
-        at.token = t;
-        return te::make_block(
-            {plan.gated ? at.decay() : Stmt(), at.updates(), at.write(), at.read(results[0])});
-      });
-      Stmt end = at.each([&](Expr i, Expr j) {
-        return te::make_store(results[1], {at.image, at.head, i, j},
-                              converted_to(results[1].dtype(), at.s(i, j)));
-      });
-      Stmt body = at.sum.in(te::make_block({begin, steps, end}));
-      body = te::make_alloc(at.u, te::Scope::kWorkspace, body);
-      return te::make_alloc(at.s, te::Scope::kWorkspace, body);
-    };
-    return te::loop("head", plan.n * plan.heads, one_head, te::LoopKind::kParallel);
-  });
 }
 
 double flops_linear_attention(Types in, Types, const Attrs& attrs) {
@@ -304,7 +309,7 @@ double flops_linear_attention(Types in, Types, const Attrs& attrs) {
 }  // namespace
 
 void add_linear_attention_ops(OpRegistry& ops) {
-  ops.add({.name = kOp,
+  ops.add({.name = kLinearAttention,
            .doc = "Per head and token: s *= e^decay (gated); u = value, or beta (value - s^T key) "
                   "(delta); s += key u^T; y = scale query^T s.",
            .inputs = {{"query", "float [n, t, q_heads * k]"},

@@ -19,7 +19,7 @@ struct RecurrentShape {
   bool starts_at_end = false;  // the first direction; the second always does
 };
 
-std::string shown(Types in) {
+std::string shown_types(Types in) {
   std::string text;
   for (TypeId type : in) text += cat(text.empty() ? " (" : ", ", type);
   return text + ")";
@@ -28,7 +28,7 @@ std::string shown(Types in) {
 Status expect_shape(const std::string& op, const char* name, size_t k, const Shape& expected,
                     Types in) {
   if (k >= in.size() || in[k]->shape == expected) return {};
-  return invalid(cat(op, ": ", name, " must have shape ", expected, shown(in)))
+  return invalid(cat(op, ": ", name, " must have shape ", expected, shown_types(in)))
       .with_slug("op-shape");
 }
 
@@ -72,7 +72,7 @@ Result<int64_t> check_recurrent(const Family& family, Types in, const Attrs& att
   BYOC_TRY_STATUS(expect_rank(op, "r", in[2], 3));
   const Shape &x = in[0]->shape, &r = in[2]->shape;
   if (!is_static(r))
-    return invalid(cat(op, ": the shape of r must be known", shown(in)))
+    return invalid(cat(op, ": the shape of r must be known", shown_types(in)))
         .with_slug("symbolic-shape");
   int64_t hidden = r[2].extent();
   if (hidden > int64_t{1} << 40)
@@ -204,7 +204,7 @@ void or_zeros(const T* from, int64_t n, T* to) {
 }
 
 // The prepared part of a kernel.
-struct Plan {
+struct KernelPlan {
   Family family;
   RecurrentShape shape;
   size_t given;  // operands
@@ -214,7 +214,7 @@ struct Plan {
 // Calls cell(step) for every direction, batch entry and time. The last state is the output that
 // holds Step::state.
 template <class T, class Cell>
-void run_cells(const Plan& plan, const void* const* in, void* const* out, Cell&& cell) {
+void run_cells(const KernelPlan& plan, const void* const* in, void* const* out, Cell&& cell) {
   const RecurrentShape& n = plan.shape;
   const size_t given = plan.given, last_state = plan.family.states;
   const size_t with_p = plan.family.operands > 6 ? given : 0;
@@ -259,7 +259,7 @@ void run_cells(const Plan& plan, const void* const* in, void* const* out, Cell&&
 template <class Cell>
 Result<RefKernel> reference_of(const Family& family, Types in, const Attrs& attrs, Cell cell) {
   BYOC_TRY(auto functions, functions_of(family, attrs));
-  Plan plan{family, read_shape(family.gates, in, attrs), in.size(), std::move(functions)};
+  KernelPlan plan{family, read_shape(family.gates, in, attrs), in.size(), std::move(functions)};
   return for_dtype(family.op, in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
     return [plan, cell](const void* const* from, void* const* to) {
       run_cells<T>(plan, from, to, cell);

@@ -29,6 +29,7 @@ Expr literal(DType dtype, double value);
 /// Returns the same, cut and clamped to the range of an integer type.
 Expr saturated_literal(DType dtype, double value);
 Expr zero(DType dtype);
+inline Expr f64(double value) { return te::constant(DType::kF64, value); }
 /// Returns a constant of x's type.
 Expr like(const Expr& x, double value);
 

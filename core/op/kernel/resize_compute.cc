@@ -8,8 +8,6 @@ namespace {
 
 using te::UnaryOp;
 
-Expr f64(double value) { return te::constant(DType::kF64, value); }
-
 // Returns AxisMap::position of an expression.
 Expr position_of(const AxisMap& map, const Expr& y) {
   Expr at = te::cast(DType::kF64, y);
@@ -32,7 +30,7 @@ Expr position_of(const AxisMap& map, const Expr& y) {
 
 Expr floor_of(const Expr& x) { return te::unary(UnaryOp::kFloor, x); }
 
-Expr floor_cell(const AxisMap& map, const Expr& position) {
+Expr floor_cell_in(const AxisMap& map, const Expr& position) {
   Expr below = floor_of(position), end = f64(static_cast<double>(map.in + 4));
   Expr near = select(below < end, below, end);
   return te::cast(DType::kI64, select(below > f64(-4), near, f64(-4)));
@@ -43,7 +41,7 @@ Expr nearest_cell(const AxisMap& map, const Expr& position, const std::string& r
   if (rounding == "round_prefer_ceil") up = part >= f64(0.5);
   if (rounding == "floor") up = te::int_constant(DType::kBool, 0);
   if (rounding == "ceil") up = part > f64(0);
-  return clamped(floor_cell(map, position) + te::cast(DType::kI64, up), 0, map.in - 1);
+  return clamped(floor_cell_in(map, position) + te::cast(DType::kI64, up), 0, map.in - 1);
 }
 
 // Returns true when output cells may lie outside of x, and get the extrapolation value.
@@ -120,7 +118,7 @@ AxisTapsExpr antialiased_taps(te::Builder& builder, const AxisMap& map, DType dt
   const bool cubic = attrs.s("mode", "nearest") == "cubic";
   const Antialias filter(map, cubic);
   auto cell_of = [&](const Exprs& i) {
-    return floor_cell(map, position_of(map, i[0])) + filter.begin + i[1];
+    return floor_cell_in(map, position_of(map, i[0])) + filter.begin + i[1];
   };
   AxisTapsExpr taps{filter.count, {}, {}};
   taps.cells = builder.compute("cells", {map.out, filter.count},
@@ -145,7 +143,7 @@ AxisTapsExpr make_taps(te::Builder& builder, const AxisMap& map, DType dtype, co
   if (attrs.b("antialias", false)) return antialiased_taps(builder, map, dtype, attrs);
   AxisTapsExpr taps{cubic ? 4 : 2, {}, {}};
   auto first_of = [&](const Expr& y) {
-    Expr cell = floor_cell(map, position_of(map, y));
+    Expr cell = floor_cell_in(map, position_of(map, y));
     return cubic ? cell - 1 : cell;
   };
   taps.cells = builder.compute("cells", {map.out, taps.count}, [&](const Exprs& i) {

@@ -21,13 +21,13 @@ inline int64_t floor_cell(double position) {
 }
 
 /// Up to four cells of one dim. No taps: the sample is 0.
-struct Taps {
+struct SampleTaps {
   std::array<int64_t, 4> cells{};
   std::array<double, 4> weights{};
   size_t count = 0;
 };
 /// Returns the two cells around a position, none further than one cell outside of [0, extent).
-inline Taps linear_taps(double position, int64_t extent) {
+inline SampleTaps linear_taps(double position, int64_t extent) {
   int64_t cell = floor_cell(position);
   if (cell < -1 || cell > extent) return {};
   double part = position - static_cast<double>(cell);
@@ -38,7 +38,7 @@ inline Taps linear_taps(double position, int64_t extent) {
 /// most three dims; cells outside of it are 0.
 template <class T>
 double sampled(const T* x, std::span<const int64_t> extents,
-               const std::array<Taps, kMostSpatial>& taps) {
+               const std::array<SampleTaps, kMostSpatial>& taps) {
   size_t combinations = 1;
   for (size_t d = 0; d < extents.size(); ++d) combinations *= taps[d].count;
   double sum = 0;

@@ -8,7 +8,6 @@ namespace {
 
 using te::UnaryOp;
 
-Expr f64(double value) { return te::constant(DType::kF64, value); }
 Expr as_f64(Expr x) { return te::cast(DType::kF64, widened(std::move(x))); }
 
 // One dim of the image, and the rule that brings positions outside of it back.

@@ -155,12 +155,12 @@ Result<std::vector<TensorType>> sizes_reshape_counted(Types in, const void* cons
 
 // ---- slice_counted
 
-struct Range {
+struct CountedRange {
   int64_t start = 0, count = 0, step = 1;
 };
 
 // Returns the cells start, start + step, ... before `end`, by numpy's rules.
-Range range_in(int64_t extent, int64_t start, int64_t end, int64_t step) {
+CountedRange range_in(int64_t extent, int64_t start, int64_t end, int64_t step) {
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + extent : at, low, high); };
   start = placed(start);
@@ -211,9 +211,9 @@ Result<std::vector<TensorType>> infer_slice_counted(Types in, const Attrs& attrs
   return one_result(std::move(y));
 }
 
-std::vector<Range> ranges_of(const SliceAxes& slice, const std::vector<int64_t>& extents,
-                             const void* const* data) {
-  std::vector<Range> out;
+std::vector<CountedRange> ranges_of(const SliceAxes& slice, const std::vector<int64_t>& extents,
+                                    const void* const* data) {
+  std::vector<CountedRange> out;
   for (size_t k = 0; k < slice.axes.size(); ++k)
     out.push_back(range_in(extents[slice.axes[k]], in_as<int64_t>(data, 1)[k],
                            in_as<int64_t>(data, 2)[k], slice.steps[k]));
@@ -225,7 +225,7 @@ Result<std::vector<TensorType>> sizes_slice_counted(Types in, const void* const*
   BYOC_TRY(SliceAxes slice, slice_axes(in[0], attrs));
   BYOC_TRY(std::vector<TensorType> largest, infer_slice_counted(in, attrs));
   TensorType y = *in[0];
-  const std::vector<Range> ranges = ranges_of(slice, static_extents(y.shape), data);
+  const std::vector<CountedRange> ranges = ranges_of(slice, static_extents(y.shape), data);
   for (size_t k = 0; k < ranges.size(); ++k) y.shape[slice.axes[k]] = ranges[k].count;
   BYOC_TRY_STATUS(check_extents("slice_counted", y.shape, largest[0].shape));
   return one_result(std::move(y));
@@ -240,7 +240,7 @@ Result<RefKernel> reference_slice_counted(Types in, Types out, const Attrs& attr
   return RefKernel([=, dtype = in[0]->dtype](const void* const* data, void* const* results) {
     std::vector<int64_t> strides = row_major_strides(from);
     int64_t offset = 0;
-    const std::vector<Range> ranges = ranges_of(slice, from, data);
+    const std::vector<CountedRange> ranges = ranges_of(slice, from, data);
     for (size_t k = 0; k < ranges.size(); ++k) {
       int64_t& stride = strides[slice.axes[k]];
       offset += ranges[k].start * stride;

@@ -98,7 +98,7 @@ void sample_tap(const DeformPlan& plan, const DeformSizes& size, const void* con
   const T* offset = in_as<T>(in, 1) + (group * plan.taps + tap) * rank * size.cells;
   const T* mask = has_mask ? in_as<T>(in, 2) + (group * plan.taps + tap) * size.cells : nullptr;
   const std::vector<int64_t> tap_at = plan.tap_at(tap);
-  std::array<Taps, kMostSpatial> taps;
+  std::array<SampleTaps, kMostSpatial> taps;
   for (int64_t cell = 0; cell < size.cells; ++cell) {
     int64_t rest = cell;
     for (size_t d = plan.rank(); d-- > 0; rest /= size.y[d]) {

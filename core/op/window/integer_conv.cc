@@ -24,7 +24,7 @@ struct IntegerConv {
 
 std::string shown(Types in) { return cat(" (x ", in[0], ", weight ", in[1], ")"); }
 
-Status check_operands(std::string_view op, Types in, size_t rank) {
+Status check_integer_operands(std::string_view op, Types in, size_t rank) {
   BYOC_TRY_STATUS(expect_dtype(op, "x", in[0], {DType::kU8}));
   BYOC_TRY_STATUS(expect_dtype(op, "weight", in[1], {DType::kI8}));
   BYOC_TRY_STATUS(expect_rank(op, "x", in[0], rank));
@@ -49,7 +49,7 @@ Status check_channels(std::string_view op, Types in, const IntegerConv& conv) {
 }
 
 Result<IntegerConv> read_conv(std::string_view op, Types in, const Attrs& attrs, bool is_blocked) {
-  BYOC_TRY_STATUS(check_operands(op, in, is_blocked ? 5 : 4));
+  BYOC_TRY_STATUS(check_integer_operands(op, in, is_blocked ? 5 : 4));
   Ints x = static_extents(in[0]->shape), w = static_extents(in[1]->shape);
   if (!is_blocked) x.push_back(1);
   IntegerConv conv{x[0], 0, x[2], x[3], x[4], w[0], w[1], attrs.i("group", 1), 1, {}, {}};
@@ -141,7 +141,7 @@ Result<Tensors> compute_conv(const std::string& op, te::Builder& builder, Inputs
 }
 
 // Counts a multiply-add per output element, channel of its group and tap.
-double flops_conv(Types in, Types out, const Attrs&) {
+double flops_integer_conv(Types in, Types out, const Attrs&) {
   const Ints w = static_extents(in[1]->shape);
   return 2 * flop_count(out[0]) * static_cast<double>(w[1] * w[2] * w[3]);
 }
@@ -170,7 +170,7 @@ OpDef conv(bool is_blocked) {
   op.compute = [=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
     return compute_conv(name, builder, in, out, a, is_blocked);
   };
-  op.flops = flops_conv;
+  op.flops = flops_integer_conv;
   op.facts = {.family = OpFamily::kConvolution, .weight = 1};
   return op;
 }

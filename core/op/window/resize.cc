@@ -35,7 +35,7 @@ int64_t nearest_cell(const AxisMap& map, double position, const std::string& rou
 
 namespace {
 
-constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
+constexpr std::string_view kResizeModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kCoordinates[] = {
     "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
     "tf_half_pixel_for_nn", "tf_crop_and_resize", "half_pixel_symmetric"};
@@ -50,7 +50,7 @@ Status one_of(const Attrs& attrs, const char* name, std::span<const std::string_
 }
 
 Status check_attrs(TypeId x, const Attrs& attrs) {
-  BYOC_TRY_STATUS(one_of(attrs, "mode", kModes, x));
+  BYOC_TRY_STATUS(one_of(attrs, "mode", kResizeModes, x));
   BYOC_TRY_STATUS(one_of(attrs, "coordinates", kCoordinates, x));
   BYOC_TRY_STATUS(one_of(attrs, "nearest", kNearest, x));
   bool is_nearest = attrs.s("mode", "nearest") == "nearest";

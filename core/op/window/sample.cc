@@ -12,7 +12,7 @@
 namespace byoc::op {
 namespace {
 
-constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"};
+constexpr std::string_view kSampleModes[] = {"bilinear", "nearest", "bicubic"};
 constexpr std::string_view kPaddings[] = {"zeros", "border", "reflection"};
 
 Status one_of(std::string_view op, const Attrs& attrs, const char* name,
@@ -32,7 +32,7 @@ Result<std::vector<TensorType>> infer_grid_sample(Types in, const Attrs& attrs) 
     return invalid(cat("grid_sample: x has rank ", rank, ", expects 3 to 5 (x ", in[0], ")"))
         .with_slug("op-shape");
   BYOC_TRY_STATUS(expect_rank("grid_sample", "grid", in[1], rank));
-  BYOC_TRY_STATUS(one_of("grid_sample", attrs, "mode", kModes));
+  BYOC_TRY_STATUS(one_of("grid_sample", attrs, "mode", kSampleModes));
   BYOC_TRY_STATUS(one_of("grid_sample", attrs, "padding_mode", kPaddings));
   if (x[0] != grid[0] || grid[rank - 1] != Dim(static_cast<int64_t>(rank - 2))) {
     const char* shapes[] = {"[n, w, 1]", "[n, h, w, 2]", "[n, d, h, w, 3]"};
@@ -69,18 +69,18 @@ struct SampleAxis {
     double far = std::fabs(at - low), over = std::fmod(far, 2 * span);
     return low + (over <= span ? over : 2 * span - over);
   }
-  Taps taps(double at) const {
+  SampleTaps taps(double at) const {
     if (mode == "bicubic") return cubic_taps(at);
     at = padded(at);
     if (mode == "bilinear") return linear_taps(at, size);
     return {{floor_cell(std::nearbyint(at))}, {1}, 1};
   }
-  Taps cubic_taps(double at) const {
+  SampleTaps cubic_taps(double at) const {
     constexpr double a = -0.75;
     auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
     auto far = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
     double t = at - std::floor(at);
-    Taps taps{{}, {far(1 + t), near(t), near(1 - t), far(2 - t)}, 4};
+    SampleTaps taps{{}, {far(1 + t), near(t), near(1 - t), far(2 - t)}, 4};
     int64_t first = floor_cell(at) - 1;
     for (int64_t k = 0; k < 4; ++k)
       taps.cells[static_cast<size_t>(k)] = floor_cell(padded(static_cast<double>(first + k)));
@@ -97,7 +97,7 @@ struct GridPlan {
 template <class T>
 void sample_channel(const GridPlan& plan, const T* x, const T* grid, T* y) {
   const size_t rank = plan.axes.size();
-  std::array<Taps, kMostSpatial> taps;
+  std::array<SampleTaps, kMostSpatial> taps;
   for (int64_t k = 0; k < plan.cells; ++k, grid += rank) {
     for (size_t d = 0; d < rank; ++d) {  // the last dim comes first in the grid
       double g = static_cast<double>(grid[rank - 1 - d]);

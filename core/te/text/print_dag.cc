@@ -55,7 +55,7 @@ void Printer::shared_compute(const Compute& compute) {
 
 namespace {
 
-void print_stage(Printer& printer, const Stage& stage) {
+void print_dag_stage(Printer& printer, const Stage& stage) {
   printer.line(1);
   printer.tensors(stage.outputs);
   if (!stage.op.empty())
@@ -126,7 +126,7 @@ void Printer::kernel(const TensorIntrin& intrin) {
 std::string print(const Dag& dag) {
   Printer printer;
   printer.out = cat("dag ", dag.name, " {");
-  for (const Stage& stage : dag.stages) print_stage(printer, stage);
+  for (const Stage& stage : dag.stages) print_dag_stage(printer, stage);
   printer.out += "\n  return ";
   for (size_t k = 0; k < dag.outputs.size(); ++k)
     printer.out += cat(k ? ", " : "", printer.name(dag.outputs[k]));

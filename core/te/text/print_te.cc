@@ -27,7 +27,7 @@ void print_names(Printer& printer, const std::vector<Tensor>& tensors) {
     printer.out += cat(k ? ", " : "", printer.name(tensors[k]));
 }
 
-void print_stage(Printer& printer, const Stage& stage) {
+void print_te_stage(Printer& printer, const Stage& stage) {
   printer.line(1);
   if (const Procedure* body = std::get_if<Procedure>(&stage.kind)) {
     printer.tensors(stage.outputs);
@@ -67,7 +67,7 @@ std::string print_te(const Dag& dag, const Trace& trace) {
     }
     for (const Tensor& output : stage.outputs) printer.name(output);  // keep their names
     printer.begin_scope();
-    print_stage(printer, stage);
+    print_te_stage(printer, stage);
     printer.end_scope();
   }
   printer.out += "\n}";

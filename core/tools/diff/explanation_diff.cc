@@ -91,7 +91,9 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string named(const std::string& plugin) { return plugin.empty() ? "no plugin" : plugin; }
+std::string plugin_or_none(const std::string& plugin) {
+  return plugin.empty() ? "no plugin" : plugin;
+}
 
 class Comparison {
  public:
@@ -174,7 +176,7 @@ class Comparison {
     if (now != nullptr && now->verdict != kNotReached)
       return cat(before.plugin, " ", now->verdict, ": ", now->reason);
     if (!is_in(before_.order, after.plugin))
-      return cat(named(after.plugin), " was not used before");
+      return cat(plugin_or_none(after.plugin), " was not used before");
     const Verdict* then = verdict_of(before, after.plugin);
     if (then != nullptr && then->verdict != kNotReached)
       return cat("before, ", after.plugin, " ", then->verdict, ": ", then->reason);

@@ -9,7 +9,7 @@
 namespace byoc::layout {
 namespace {
 
-constexpr int kSweeps = 8;
+constexpr int kOrderSweeps = 8;
 
 class LayerMaker {
  public:
@@ -29,7 +29,7 @@ class LayerMaker {
     add_lanes();
     connect();
     fill_rows();
-    for (int sweep = 0; sweep < kSweeps; ++sweep) sweep % 2 == 0 ? sweep_down() : sweep_up();
+    for (int sweep = 0; sweep < kOrderSweeps; ++sweep) sweep % 2 == 0 ? sweep_down() : sweep_up();
     return std::move(out_);
   }
 

@@ -6,7 +6,7 @@
 namespace byoc::layout {
 namespace {
 
-constexpr int kSweeps = 10;
+constexpr int kPlaceSweeps = 10;
 constexpr double kBendWeight = 1e-6;  // boxes are centred, and long edges give way
 
 class Placer {
@@ -17,9 +17,9 @@ class Placer {
   Placed run() {
     out_.x.assign(layers_.row.size(), 0);
     for (const auto& row : layers_.rows) settle(row, [](uint32_t) { return 0.0; });
-    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
       sweep % 2 == 0 ? sweep_down() : sweep_up();
-      if (sweep >= kSweeps - 2) keep_if_narrow();
+      if (sweep >= kPlaceSweeps - 2) keep_if_narrow();
     }
     out_.x = std::move(narrow_);
     place_rows();

@@ -16,7 +16,7 @@
 namespace byoc::driver {
 namespace {
 
-constexpr int kRuns = 5;
+constexpr int kPeakRuns = 5;
 constexpr uint32_t kTrips = 2000;
 constexpr size_t kReadBytes = size_t{256} << 20;  // of all threads; larger than caches
 
@@ -45,7 +45,7 @@ double shortest_ns(uint32_t threads, Work&& work) {
     best = run++ == 0 ? ns : std::min(best, ns);
   });
   auto loop = [&](uint32_t thread) {
-    for (int k = 0; k < kRuns; ++k) {
+    for (int k = 0; k < kPeakRuns; ++k) {
       start.arrive_and_wait();
       work(thread);
       finish.arrive_and_wait();
@@ -138,13 +138,13 @@ CoreRates measure_cores(uint32_t threads) {
   rates.cores = std::min(rates.threads, std::max(1u, static_cast<uint32_t>(on.size())));
   if (rates.cores > 1) {
     std::vector<double> trips;
-    for (int run = 0; run < kRuns; ++run) trips.push_back(round_trip_ns(on));
+    for (int run = 0; run < kPeakRuns; ++run) trips.push_back(round_trip_ns(on));
     rates.round_trip_ns = measure::spread_of(std::move(trips)).median;
   }
   const bool wide = has_avx512();
   if (fma_rate(wide) == 0) return rates;
   std::vector<double> one, all;
-  for (int run = 0; run < kRuns; ++run) {
+  for (int run = 0; run < kPeakRuns; ++run) {
     auto work = [&](uint32_t) { fma_rate(wide); };
     one.push_back(fma_flops(wide) / bound_ns(1, on, work));
     all.push_back(fma_flops(wide) * rates.threads / bound_ns(rates.threads, on, work));

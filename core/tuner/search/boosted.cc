@@ -56,7 +56,7 @@ Result<std::vector<float>> predict(BoosterHandle booster, const Matrix& rows) {
   return std::vector<float>(scores, scores + n);
 }
 
-Result<Predictor> train(const Matrix& rows, std::span<const float> scores, uint64_t seed) {
+Result<Predictor> train_boosted(const Matrix& rows, std::span<const float> scores, uint64_t seed) {
   BYOC_TRY(const Table table, make_table(rows));
   BYOC_TRY_STATUS(
       checked(XGDMatrixSetFloatInfo(table.get(), "label", scores.data(), scores.size()), "label"));
@@ -78,7 +78,7 @@ CostModel boosted_trees(uint64_t seed) {
   XGBoostVersion(&major, &minor, &patch);
   return {cat("xgboost ", major, ".", minor, ".", patch),
           [seed](const Matrix& rows, std::span<const float> scores) {
-            return train(rows, scores, seed);
+            return train_boosted(rows, scores, seed);
           }};
 }
 

@@ -81,7 +81,7 @@ std::vector<double> fit(const std::vector<Column>& columns, const Matrix& rows,
   return b;
 }
 
-Result<Predictor> train(const Matrix& rows, std::span<const float> scores) {
+Result<Predictor> train_ridge(const Matrix& rows, std::span<const float> scores) {
   double mean = 0;
   for (float score : scores) mean += score / static_cast<double>(scores.size());
   const std::vector<Column> columns = standardise(rows);
@@ -100,7 +100,7 @@ Result<Predictor> train(const Matrix& rows, std::span<const float> scores) {
 
 }  // namespace
 
-CostModel ridge_regression() { return {"ridge regression", train}; }
+CostModel ridge_regression() { return {"ridge regression", train_ridge}; }
 
 CostModel best_model([[maybe_unused]] uint64_t seed) {
 #ifdef BYOC_XGBOOST

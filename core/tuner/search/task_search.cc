@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace byoc::tune {
 namespace {
-
-constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 double gain_of(double before, double after) {
   if (!std::isfinite(after)) return 0;

@@ -2,12 +2,16 @@
 #pragma once
 // The search in the space of one task.
 #include <deque>
+#include <limits>
 #include <map>
 
 #include "core/tuner/search/evolution.h"
 #include "core/tuner/search/scheduler.h"
 
 namespace byoc::tune {
+
+/// The time of a point that failed, in ns; also the best time before any point was measured.
+inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 /// The numbers of a search in one space.
 struct RoundOptions {

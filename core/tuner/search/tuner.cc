@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "byoc/base/check.h"
 
 namespace byoc::tune {
 namespace {
 
-constexpr double kFailed = std::numeric_limits<double>::infinity();
 constexpr size_t kLeastSamples = 8;  // that a model is trained on
 
 // Differences in size, in powers of two.

@@ -19,8 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t kBatch = 16;      // points, at most
 constexpr size_t kMostLosses = 3;  // workers that a point may lose before it is an error
-constexpr std::chrono::milliseconds kPause{20};
-constexpr std::chrono::seconds kBeat{2};         // between two signs of life for the workers
+constexpr std::chrono::milliseconds kBenchPause{20};
+constexpr std::chrono::seconds kBenchBeat{2};    // between two signs of life for the workers
 constexpr std::chrono::seconds kLongestEnd{10};  // that the end of workers may take
 
 /// A point that is to be measured.
@@ -70,7 +70,7 @@ class ClusterBench {
     const auto end = Clock::now() + kLongestEnd;
     for (auto left = scheduler_.states(); left.ok() && !left->empty() && Clock::now() < end;
          left = scheduler_.states())
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kBenchPause);
     // Files of a worker may still arrive while the folder is deleted.
     std::error_code error;
     do fs::remove_all(folder_.path(), error);
@@ -104,7 +104,7 @@ class ClusterBench {
       for (Worker& worker : workers_) hear(worker);
       BYOC_TRY_STATUS(find_lost());
       BYOC_TRY_STATUS(hand_out(keep_going));
-      std::this_thread::sleep_for(kPause);
+      std::this_thread::sleep_for(kBenchPause);
     }
     return {};
   }
@@ -303,7 +303,7 @@ class ClusterBench {
   }
 
   Status beat() {
-    if (Clock::now() - beaten_ < kBeat) return {};
+    if (Clock::now() - beaten_ < kBenchBeat) return {};
     beaten_ = Clock::now();
     return write_file(folder_.tuner(), cat(++beats_, "\n"));
   }

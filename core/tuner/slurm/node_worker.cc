@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kBeat{1000}, kPause{20};
+constexpr std::chrono::milliseconds kNodeBeat{1000}, kNodePause{20};
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -46,7 +46,7 @@ class NodeWorker {
       const std::string file = folder_.batch(options_.number, n);
       while (!exists(file)) {
         if (!keep_going()) return {};
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(kNodePause);
       }
       BYOC_TRY(std::string text, read_file(file));
       BYOC_TRY(Batch batch, parse_batch(text));
@@ -158,7 +158,7 @@ class NodeWorker {
   /// Shows a sign of life. Returns false when this worker is to end.
   bool keep_going() {
     const auto now = Clock::now();
-    if (now - last_beat_ < kBeat) return !is_stopped_;
+    if (now - last_beat_ < kNodeBeat) return !is_stopped_;
     auto beat = read_file(folder_.tuner());
     if (beat.ok() && *beat != tuner_beat_) {
       tuner_beat_ = *beat;

@@ -8,9 +8,9 @@
 namespace byoc::tune {
 namespace {
 
-constexpr size_t kResultParts = 4, kTermParts = 2;
+constexpr size_t kAnsorResultParts = 4, kAnsorTermParts = 2;
 
-bool has_form(const Json& line) {
+bool is_ansor_line(const Json& line) {
   if (!line.is_object() || !line.contains("i") || !line.contains("r") || !line.contains("v"))
     return false;
   const Json &i = line["i"], &r = line["r"];
@@ -28,7 +28,7 @@ std::optional<int64_t> count_of(const Json& json) {
 
 /// Returns the parts of a split step; nothing for one of another form, or whose lengths do not
 /// divide the extent.
-std::optional<TiledLoop> loop_of(const Json& step) {
+std::optional<TiledLoop> split_loop_of(const Json& step) {
   if (step.size() < 5 || !step[4].is_array()) return std::nullopt;
   const auto extent = count_of(step[3]);
   if (!extent) return std::nullopt;
@@ -84,11 +84,11 @@ class Steps {
 
  private:
   void split(const Json& step) {
-    const auto loop = loop_of(step);
+    const auto loop = split_loop_of(step);
     if (!loop || !step[1].is_number_integer()) return void(others_["split of another form"] = true);
     TiledSum& sum = stages_[step[1].get<int64_t>()];
-    if (loop->parts.size() == kResultParts) sum.results.push_back(*loop);
-    else if (loop->parts.size() == kTermParts) sum.terms.push_back(*loop);
+    if (loop->parts.size() == kAnsorResultParts) sum.results.push_back(*loop);
+    else if (loop->parts.size() == kAnsorTermParts) sum.terms.push_back(*loop);
     else others_["split of another form"] = true;
   }
 
@@ -110,7 +110,7 @@ class Steps {
 }  // namespace
 
 Result<TiledSum> parse_ansor_line(const Json& line) {
-  if (!has_form(line)) return invalid("no record of auto_scheduler");
+  if (!is_ansor_line(line)) return invalid("no record of auto_scheduler");
   if (line["v"] != "v0.6") return unimplemented("other version of the format");
   if (!line["i"][0][1].get<std::string>().starts_with("llvm"))
     return unimplemented("other target than a CPU");

@@ -96,11 +96,11 @@ std::optional<double> seconds_of(const Json& result) {
   return sum > 0 ? std::optional(sum / static_cast<double>(result[0].size())) : std::nullopt;
 }
 
-bool is_for_cpu(const Json& target) {
+bool is_llvm_target(const Json& target) {
   return target.is_string() && target.get<std::string>().starts_with("llvm");
 }
 
-bool has_form(const Json& line) {
+bool is_autotvm_line(const Json& line) {
   if (!line.is_object()) return false;
   for (const char* field : {"input", "config", "result", "version"})
     if (!line.contains(field)) return false;
@@ -137,10 +137,10 @@ void fit_tile(const AutotvmLine& line, const SumExtents& task, const Space& spac
 
 Result<AutotvmLine> parse_autotvm_line(std::string_view text) {
   const auto json = parse_json(text);
-  if (!json.ok() || !has_form(*json)) return invalid("no record of a known format");
+  if (!json.ok() || !is_autotvm_line(*json)) return invalid("no record of a known format");
   const Json& line = *json;
   if (line["version"].get<double>() != 0.2) return unimplemented("other version of the format");
-  if (!is_for_cpu(line["input"][0])) return unimplemented("other target than a CPU");
+  if (!is_llvm_target(line["input"][0])) return unimplemented("other target than a CPU");
   AutotvmLine out{.name = line["input"][1].get<std::string>()};
   const bool is_dense = out.name == "dense_pack.x86" || out.name == "dense_nopack.x86";
   if (!is_dense && out.name != "conv2d_NCHWc.x86") return unimplemented("other template");

@@ -6,7 +6,7 @@
 namespace byoc::tune {
 namespace {
 
-constexpr size_t kResultParts = 4, kTermParts = 2;
+constexpr size_t kMetaResultParts = 4, kMetaTermParts = 2;
 
 bool is_instruction(const Json& json) {
   return json.is_array() && json.size() == 4 && json[0].is_string() && json[1].is_array() &&
@@ -17,7 +17,7 @@ std::string text_at(const Json& list, size_t k) {
   return k < list.size() && list[k].is_string() ? list[k].get<std::string>() : "";
 }
 
-std::optional<TiledLoop> loop_of(const Json& decision) {
+std::optional<TiledLoop> sampled_loop_of(const Json& decision) {
   constexpr int64_t kMost = int64_t{1} << 31;
   if (!decision.is_array()) return std::nullopt;
   TiledLoop out;
@@ -77,10 +77,10 @@ class Trace {
 
  private:
   void add_loop(const std::string& block, const Json* decision) {
-    const auto loop = decision == nullptr ? std::nullopt : loop_of(*decision);
+    const auto loop = decision == nullptr ? std::nullopt : sampled_loop_of(*decision);
     const size_t parts = loop ? loop->parts.size() : 0;
-    if (parts == kResultParts) blocks_[block].results.push_back(*loop);
-    else if (parts == kTermParts) blocks_[block].terms.push_back(*loop);
+    if (parts == kMetaResultParts) blocks_[block].results.push_back(*loop);
+    else if (parts == kMetaTermParts) blocks_[block].terms.push_back(*loop);
     else others_["tile of another form"] = true;
   }
 

@@ -25,13 +25,13 @@ constexpr double kChunkVector = 10.0;     // to add a vector of a chunk's sums t
 constexpr double kChunkRowVector = 8.0;   // the same in a row of a matrix
 constexpr double kConflictCycles = 0.5;   // for an element of a row whose line was evicted
 constexpr int64_t kPageBytes = 4096;
-constexpr double kPanelCycles = 300;     // for a thread to take a panel
-constexpr int64_t kFollowedPanels = 16;  // of a thread, whose order is followed
-constexpr double kLeastShared = 20'000;  // cycles of sums that all threads share
-constexpr double kLeastGain = 0.97;      // by which other panels are cheaper
-constexpr int64_t kPartsPerThread = 4;   // of an image
-constexpr double kEven = 1.04;           // equal shares: the most of a thread by the average
-constexpr double kPassVector = 2.0;      // to read, finish and write one in a pass of its own
+constexpr double kPanelCycles = 300;         // for a thread to take a panel
+constexpr int64_t kFollowedPanels = 16;      // of a thread, whose order is followed
+constexpr double kLeastShared = 20'000;      // cycles of sums that all threads share
+constexpr double kLeastGain = 0.97;          // by which other panels are cheaper
+constexpr int64_t kImagePartsPerThread = 4;  // of an image
+constexpr double kEven = 1.04;               // equal shares: the most of a thread by the average
+constexpr double kPassVector = 2.0;          // to read, finish and write one in a pass of its own
 
 // Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
 // that their lines evict each other before all of their elements are read. Sets of 4096 bytes in
@@ -338,7 +338,7 @@ Plan shared_image_plan(const Sums& sums, const Plan& plan, const te::Target& tar
   const bool has_few_weights = sums.weight_bytes(sums.o, sums.c) <= target.l2_bytes / 4;
   const bool is_long = Cost(sums, target).panel_cycles(plan) >= kLeastShared;
   if (threads > 1 && sums.n == 1 && has_few_weights && is_long) {
-    for (int64_t parts = kPartsPerThread * threads; parts >= threads; parts -= threads) {
+    for (int64_t parts = kImagePartsPerThread * threads; parts >= threads; parts -= threads) {
       const int64_t units = (sums.units + parts * step - 1) / (parts * step) * step;
       if (is_even(sums, units, threads)) return {plan.tile, plan.chunk, sums.o, units};
     }

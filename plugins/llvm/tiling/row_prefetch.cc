@@ -11,7 +11,7 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
+constexpr int64_t kRowLineBytes = 64;
 constexpr int64_t kRowsAhead = 2;  // of results: memory answers while one row is computed
 constexpr int64_t kMostLines = 64;
 constexpr size_t kRank = 4, kChannel = 1, kRow = 2, kColumn = 3;
@@ -63,7 +63,7 @@ std::vector<te::Stmt> RowPrefetcher::prefetches(const te::For& rows, const te::F
     if (!span) return {};
     spans.push_back(*std::move(span));
   }
-  const int64_t per_line = kLineBytes / static_cast<int64_t>(dtype_size(load.tensor.dtype()));
+  const int64_t per_line = kRowLineBytes / static_cast<int64_t>(dtype_size(load.tensor.dtype()));
   const int64_t news = std::min(step, spans[kRow].count), channels = spans[kChannel].count;
   const int64_t lines = (width + per_line - 1) / per_line;
   if (channels * news * lines > kMostLines) return {};

@@ -9,9 +9,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kCheap = 4;           // operations per element of a stage that may be repeated
-constexpr size_t kMostRepeated = 4;     // such stages: each may double the code
-constexpr int64_t kPartsPerThread = 4;  // so that few threads wait for the last part
+constexpr int64_t kCheap = 4;        // operations per element of a stage that may be repeated
+constexpr size_t kMostRepeated = 4;  // such stages: each may double the code
+constexpr int64_t kStagePartsPerThread = 4;  // so that few threads wait for the last part
 
 constexpr const char* kInlining[] = {"moves", "usual", "repeated"};
 
@@ -245,7 +245,7 @@ std::string StagedSchedule::shared_loop(const std::string& name,
   std::string loop = outer[0];
   for (size_t k = 1; k < outer.size() && extents.contains(loop); ++k) {
     const int64_t parts = extents[loop];
-    if (parts >= kPartsPerThread * target_.threads) break;
+    if (parts >= kStagePartsPerThread * target_.threads) break;
     if (extents.contains(outer[k]) && schedule_.fuse(name, loop, outer[k]).ok()) {
       loop += "." + outer[k];
       extents[loop] = parts * extents[outer[k]];

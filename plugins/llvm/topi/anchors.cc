@@ -15,7 +15,7 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr size_t kMostTiles = 32;  // of a knob
+constexpr size_t kMostKnobTiles = 32;  // of a knob
 
 std::vector<int64_t> shape_of(const te::Stage& stage) {
   std::vector<int64_t> out;
@@ -87,7 +87,7 @@ Choices matrix_choices(const Matrix& matrix, const Point& first, int registers) 
   Knob tiles{"tile", {}};
   std::vector<Point> guesses = {first};
   for (const RegisterTile& tile : good_tiles(matrix.m, matrix.vectors(), registers, 1.6)) {
-    if (tiles.values.size() == kMostTiles) break;
+    if (tiles.values.size() == kMostKnobTiles) break;
     tiles.values.push_back(text_of(tile));
     for (const char* panels : {"0", "1"})
       guesses.push_back({{"tile", tiles.values.back()}, {"col_panels", panels}});
@@ -227,7 +227,7 @@ std::optional<Template> attention_template(const te::Dag& dag, const te::Target&
     auto tiles = [&](const char* name, int64_t columns) {
       Knob out{name, {}};
       for (const RegisterTile& tile : attention::tiles_of(shape.rows, columns, target)) {
-        if (out.values.size() < kMostTiles) out.values.push_back(text_of(tile));
+        if (out.values.size() < kMostKnobTiles) out.values.push_back(text_of(tile));
       }
       return out;
     };

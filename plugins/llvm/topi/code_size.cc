@@ -9,9 +9,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kFunction = 30;    // instructions of exp, log, erf and tanh of a vector
-constexpr int64_t kLibmCall = 4;     // instructions of a call, per lane
-constexpr int64_t kProcedure = 100;  // loops that an op writes itself, such as sorting
+constexpr int64_t kFunctionInstructions = 30;  // instructions of exp, log, erf and tanh of a vector
+constexpr int64_t kLibmCall = 4;               // instructions of a call, per lane
+constexpr int64_t kProcedure = 100;            // loops that an op writes itself, such as sorting
 constexpr int64_t kMostVectors = 8;  // written out; more become a loop (emit/vectorize.cc)
 
 bool is_ours(const te::Unary& unary) {
@@ -31,7 +31,7 @@ int64_t instructions_of(const te::Compute& compute, int64_t lanes) {
   for (const te::Expr& value : compute.values) {
     walk_expr(value, seen, [&](const te::Expr& x) {
       auto* unary = std::get_if<te::Unary>(&x->kind);
-      if (unary && is_ours(*unary)) out += kFunction;
+      if (unary && is_ours(*unary)) out += kFunctionInstructions;
       else if (is_libm(*x)) out += kLibmCall * lanes;
       else if (x->dtype != DType::kI64) ++out;  // indices cost little
     });
@@ -57,7 +57,7 @@ int64_t operations_of(const te::Stmt& stmt) {
   for_each_expr(*stmt, [&](const te::Expr& x) {
     walk_expr(x, seen, [&](const te::Expr& inner) {
       auto* unary = std::get_if<te::Unary>(&inner->kind);
-      own += (unary && is_ours(*unary)) || is_libm(*inner) ? kFunction : 1;
+      own += (unary && is_ours(*unary)) || is_libm(*inner) ? kFunctionInstructions : 1;
     });
   });
   for_each_inner(*stmt,

@@ -8,16 +8,19 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kMostColumns = 7;  // of a window, and of those in chains: they are written out
-constexpr size_t kMostTiles = 16;
-constexpr double kTileSlack = 1.3;  // cycles of a tile against those of the best
+constexpr int64_t kMostDepthwiseColumns =
+    7;  // of a window, and of those in chains: they are written out
+constexpr size_t kMostDepthwiseTiles = 16;
+constexpr double kDepthwiseTileSlack = 1.3;  // cycles of a tile against those of the best
 
 // Eight sums of a row hide the latency of a multiply-add, and leave registers for the weights of a
 // row of the window; each element of the image is loaded once and meets every cell that it reaches.
 // Where there are twice as many registers, more cells share the weights.
-constexpr int64_t kCells = 8, kCellsOfManyRegisters = 14;
+constexpr int64_t kDepthwiseCells = 8, kDepthwiseCellsOfManyRegisters = 14;
 
-int64_t most_cells(int registers) { return registers < 32 ? kCells : kCellsOfManyRegisters; }
+int64_t most_cells(int registers) {
+  return registers < 32 ? kDepthwiseCells : kDepthwiseCellsOfManyRegisters;
+}
 
 // Returns the number of blocks of sums that the registers hold.
 int registers_of(const chain::Conv& conv, const te::Target& target) {
@@ -36,7 +39,7 @@ RegisterTile short_tile(const chain::Conv& conv, const te::Target& target) {
 // Returns a tile of a convolution of more terms.
 RegisterTile long_tile(const chain::Conv& conv, const te::Target& target) {
   if (registers_of(conv, target) < 32 || conv.extents.blocks == 1) return short_tile(conv, target);
-  return {even_tile(conv.extents.w, kCellsOfManyRegisters), 2};
+  return {even_tile(conv.extents.w, kDepthwiseCellsOfManyRegisters), 2};
 }
 
 chain::Plan first_plan(const chain::Chain& chain, const te::Target& target) {
@@ -77,8 +80,8 @@ Knob tiles_of(const char* name, const std::optional<chain::Conv>& conv, const te
   if (!conv) return out;
   const ConvExtents& e = conv->extents;
   for (const RegisterTile& tile :
-       good_tiles(e.w, e.blocks, registers_of(*conv, target), kTileSlack)) {
-    if (out.values.size() < kMostTiles) out.values.push_back(text_of(tile));
+       good_tiles(e.w, e.blocks, registers_of(*conv, target), kDepthwiseTileSlack)) {
+    if (out.values.size() < kMostDepthwiseTiles) out.values.push_back(text_of(tile));
   }
   return out;
 }
@@ -104,14 +107,14 @@ std::optional<Template> depthwise_template(const te::Dag& dag, const te::Target&
   std::optional<AnchorDag> what = find_anchor_stage(dag);
   if (!what) return std::nullopt;
   std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
-  if (!e || e->c * e->inner != 1 || e->kw > kMostColumns) return std::nullopt;
+  if (!e || e->c * e->inner != 1 || e->kw > kMostDepthwiseColumns) return std::nullopt;
   const RowTiling first{even_tile(e->w, most_cells(target.vector_registers)), 1, Taps::kInCells};
   return row_template("depthwise", dag, *what, {e->n, e->blocks, e->h, e->w, e->kw}, first, target);
 }
 
 std::optional<Template> chain_template(const te::Dag& dag, const te::Target& target) {
   const std::optional<chain::Chain> found = chain::find_chain(dag);
-  if (!found || found->depthwise.extents.kw > kMostColumns) return std::nullopt;
+  if (!found || found->depthwise.extents.kw > kMostDepthwiseColumns) return std::nullopt;
   Template out{"chain", point_of(*found, first_plan(*found, target)), {}, {}};
   out.choices = [chain = *found, target] { return chain_choices(chain, target); };
   out.at = [&dag, chain = *found, target](const Point& point) {

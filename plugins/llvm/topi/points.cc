@@ -9,8 +9,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr double kTileSlack = 1.6;  // cycles of a tile against those of the best
-constexpr size_t kMostTiles = 32;
+constexpr double kRowTileSlack = 1.6;  // cycles of a tile against those of the best
+constexpr size_t kMostRowTiles = 32;
 constexpr int64_t kMostParts = 16;
 constexpr int64_t kLeastWeights = 4096;  // bytes of a chunk of one block's weights
 constexpr size_t kPlans = 8;
@@ -76,8 +76,8 @@ std::vector<RegisterTile> tiles_of(const Sums& sums, const te::Target& target) {
   const int64_t cells = sums.is_flat ? sums.units : sums.cells;
   const int registers = target.vector_registers / static_cast<int>(sums.registers);
   std::vector<RegisterTile> out =
-      good_tiles(cells, sums.may_join_blocks ? sums.o : 1, std::max(registers, 1), kTileSlack);
-  if (out.size() > kMostTiles) out.resize(kMostTiles);
+      good_tiles(cells, sums.may_join_blocks ? sums.o : 1, std::max(registers, 1), kRowTileSlack);
+  if (out.size() > kMostRowTiles) out.resize(kMostRowTiles);
   return out;
 }
 

@@ -9,9 +9,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kMostColumns = 5;  // of a window: they are written out
-constexpr int64_t kCells = 6;        // separate results, each with a chain of dependent steps
-constexpr int64_t kCellsOfManyRegisters = 8;
+constexpr int64_t kMostPoolColumns = 5;  // of a window: they are written out
+constexpr int64_t kPoolCells = 6;        // separate results, each with a chain of dependent steps
+constexpr int64_t kPoolCellsOfManyRegisters = 8;
 
 // Returns true for f32, of which there are lanes in a vector, and for integers of 8 bits: a part of
 // a vector of these is loaded and stored as fast.
@@ -29,7 +29,7 @@ bool is_pool(const te::Stage& stage) {
   return compute.axes.size() == 5 && compute.reduce.size() == 3 &&
          std::ranges::all_of(compute.axes, is_known) &&
          std::ranges::all_of(compute.reduce, is_known) && extent_of(compute.reduce[2]) == 1 &&
-         extent_of(compute.reduce[1]) <= kMostColumns;
+         extent_of(compute.reduce[1]) <= kMostPoolColumns;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::optional<Template> pool_template(const te::Dag& dag, const te::Target& targ
   // Steps of different cells, one after the other, do not wait for each other, but need a register
   // for each element of the image.
   const bool has_many = target.vector_registers >= 32;
-  const int64_t cells = even_tile(shape.w, has_many ? kCellsOfManyRegisters : kCells);
+  const int64_t cells = even_tile(shape.w, has_many ? kPoolCellsOfManyRegisters : kPoolCells);
   const Taps taps = has_many ? Taps::kAroundCells : Taps::kInCells;
   const RowTiling first{cells, 1, taps, {"r2", "r0"}, "r1"};
   return row_template("pool", dag, *what, shape, first, target);

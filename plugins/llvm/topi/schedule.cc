@@ -13,9 +13,9 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kFunction = 20;   // operations of exp and the like
-constexpr int64_t kLongRow = 512;   // elements
-constexpr size_t kMostStages = 64;  // of Dags for which all choices are compared
+constexpr int64_t kFunctionWork = 20;  // operations of exp and the like
+constexpr int64_t kLongRow = 512;      // elements
+constexpr size_t kMostStages = 64;     // of Dags for which all choices are compared
 
 Point point_of(const PlanRules& rules) {
   return {{"vectors", cat(rules.vectors)},
@@ -69,7 +69,7 @@ Rows rows_of(const te::Dag& dag) {
     if (std::holds_alternative<te::Procedure>(stage.kind)) return {};
     if (own == nullptr) continue;
     const bool is_result = std::ranges::find(dag.outputs, stage.outputs[0]) != dag.outputs.end();
-    if (own->reduce.empty()) out.has_function |= !is_result && work_of(*own) >= kFunction;
+    if (own->reduce.empty()) out.has_function |= !is_result && work_of(*own) >= kFunctionWork;
     else if (own->reduce.size() != 1 || !reads_each_once(*own)) return {};
     else out.length = std::max(out.length, extent_of(own->reduce[0]));
   }

@@ -8,8 +8,6 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-bool is_small_float(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
 llvm::Value* number(llvm::Value* like, uint64_t value) {
   return llvm::ConstantInt::get(like->getType(), value);
 }

@@ -19,7 +19,6 @@ namespace {
 using Value = llvm::Value*;
 
 constexpr double kLog2E = 1.44269504088896341;
-constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
 constexpr double kLeast = -104, kMost = 89;  // results beyond are 0 and infinite
 constexpr unsigned kLanes = 16, kHalf = 8;
 

@@ -8,6 +8,9 @@
 
 namespace byoc::llvm_plugin {
 
+/// ln(2) for f32: 9 bits, so that products with small whole numbers are exact, and the rest.
+inline constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;
+
 /// Plain arithmetic on floats; a product and a sum may be fused.
 class Floats {
  public:

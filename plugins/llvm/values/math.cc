@@ -12,8 +12,6 @@ namespace {
 
 using Value = llvm::Value*;
 
-constexpr double kLn2High = 0x1.63p-1, kLn2Low = -2.12194440054690583e-4;  // 9 bits, and the rest
-
 // Computes log x = e ln 2 + g - g^2/2 + g^3 P(g) for x = 2^e (1 + g), 1 + g in
 // [sqrt(1/2), sqrt(2)).
 Value log_of(Floats& f, Value x) {

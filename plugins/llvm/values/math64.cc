@@ -14,7 +14,7 @@ using te::UnaryOp;
 using Value = llvm::Value*;
 
 // The high parts end in zeros, so that products with small whole numbers are exact.
-constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
+constexpr double kLn2High64 = 0x1.62e42feep-1, kLn2Low64 = 0x1.a39ef35793c76p-33;
 constexpr double kHalfPiHigh = 0x1.921fb544p0, kHalfPiLow = 0x1.0b4611a626331p-34;
 constexpr double kPi = 0x1.921fb54442d18p1;
 
@@ -38,8 +38,8 @@ template <size_t n>
 Exp exp_parts(Floats& f, Value x, const double (&terms)[n]) {
   Exp out;
   out.power = f.rounded_product(x, f.number(0x1.71547652b82fep0));
-  Value r = f.mul_add(out.power.real, f.number(-kLn2High), x);
-  r = f.mul_add(out.power.real, f.number(-kLn2Low), r);
+  Value r = f.mul_add(out.power.real, f.number(-kLn2High64), x);
+  r = f.mul_add(out.power.real, f.number(-kLn2Low64), r);
   out.tail = f.mul_add(f.mul(r, r), f.polynomial(r, terms), r);
   return out;
 }
@@ -75,9 +75,9 @@ Value normal_log(Floats& f, Value x, const double (&terms)[n]) {
   Value s = f.divide(g, f.add(g, f.number(2))), square = f.mul(s, s);
   Value half = f.mul(f.mul(g, f.number(0.5)), g);
   Value tail = f.mul_add(square, f.polynomial(square, terms), half);
-  Value low = f.mul_add(s, tail, f.mul(power, f.number(kLn2Low)));
+  Value low = f.mul_add(s, tail, f.mul(power, f.number(kLn2Low64)));
   Value rest = f.subtract(f.subtract(half, low), g);
-  return f.subtract(f.mul(power, f.number(kLn2High)), rest);
+  return f.subtract(f.mul(power, f.number(kLn2High64)), rest);
 }
 
 // Returns `out`, or the logarithm of 0, infinity, a negative number or NaN.

@@ -15,8 +15,6 @@ using te::UnaryOp;
 
 namespace {
 
-bool is_small_float(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
 // Returns the libm function of a UnaryOp; "" where an instruction or byoc's own code computes it.
 llvm::StringRef libm_name(UnaryOp op) {
   switch (op) {

@@ -9,7 +9,7 @@ namespace {
 
 using Value = llvm::Value*;
 
-constexpr unsigned kHalf = kTable / 2;
+constexpr unsigned kTableHalf = kTable / 2;
 
 llvm::Constant* part_of(llvm::IRBuilder<>& b, const double (&table)[kTable], unsigned first,
                         unsigned count) {
@@ -38,19 +38,20 @@ llvm::Value* look_up(llvm::IRBuilder<>& b, const double (&table)[kTable], llvm::
   if (llvm::cast<llvm::FixedVectorType>(index->getType())->getNumElements() == kTable)
     return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
                              {part_of(b, table, 0, kTable), index});
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_256, {},
-                           {part_of(b, table, 0, kHalf), index, part_of(b, table, kHalf, kHalf)});
+  return b.CreateIntrinsic(
+      llvm::Intrinsic::x86_avx512_vpermi2var_ps_256, {},
+      {part_of(b, table, 0, kTableHalf), index, part_of(b, table, kTableHalf, kTableHalf)});
 }
 
 llvm::Value* in_lanes_of_tables(llvm::IRBuilder<>& b, llvm::Value* x,
                                 llvm::function_ref<llvm::Value*(llvm::Value*)> function) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
   if (type == nullptr) {
-    auto* wide = llvm::FixedVectorType::get(x->getType(), kHalf);
+    auto* wide = llvm::FixedVectorType::get(x->getType(), kTableHalf);
     Value only = b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0});
     return b.CreateExtractElement(function(only), uint64_t{0});
   }
-  const unsigned lanes = type->getNumElements(), size = lanes <= kHalf ? kHalf : kTable;
+  const unsigned lanes = type->getNumElements(), size = lanes <= kTableHalf ? kTableHalf : kTable;
   llvm::SmallVector<Value> parts;
   for (unsigned k = 0; k < lanes; k += size)
     parts.push_back(function(lanes == size ? x : lanes_of(b, x, lanes, k, size)));

@@ -11,6 +11,8 @@ namespace byoc::llvm_plugin {
 llvm::Type* storage_type(llvm::LLVMContext& context, DType dtype);
 llvm::Type* value_type(llvm::LLVMContext& context, DType dtype);
 
+inline bool is_small_float(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 /// Returns the number of lanes; 0: no vector.
 inline unsigned lanes_of(const llvm::Value* value) {
   auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());

@@ -13,9 +13,9 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-class Stages {
+class StageMaker {
  public:
-  Stages(te::Builder& builder, const Conv& conv, const Tile& tile)
+  StageMaker(te::Builder& builder, const Conv& conv, const Tile& tile)
       : builder_(builder),
         conv_(conv),
         down_(transforms_of(tile.rows, conv.rows, conv.stride)),
@@ -39,7 +39,7 @@ class Stages {
   const int64_t tiles_down_, tiles_across_;
 };
 
-Tensor Stages::filters(const Tensor& weight) {
+Tensor StageMaker::filters(const Tensor& weight) {
   const Exprs shape = {down_.products(), across_.products(), conv_.o_blocks,
                        conv_.c_blocks,   conv_.c_block,      conv_.o_block};
   return compute(kFilters, shape, [&](const Exprs& i) {
@@ -53,7 +53,7 @@ Tensor Stages::filters(const Tensor& weight) {
   });
 }
 
-Tensor Stages::inputs(const Tensor& x) {
+Tensor StageMaker::inputs(const Tensor& x) {
   const int64_t reach = across_.reach();
   const Exprs shape = {conv_.n,          conv_.c_blocks, tiles_down_,  tiles_across_,
                        down_.products(), reach,          conv_.c_block};
@@ -76,7 +76,7 @@ Tensor Stages::inputs(const Tensor& x) {
   });
 }
 
-Tensor Stages::products(const Tensor& x, const Tensor& weight) {
+Tensor StageMaker::products(const Tensor& x, const Tensor& weight) {
   const Tensor filters = this->filters(weight), inputs = this->inputs(x);
   const Exprs shape = {down_.products(), across_.products(),          conv_.n,
                        conv_.o_blocks,   tiles_down_ * tiles_across_, conv_.o_block};
@@ -144,7 +144,7 @@ ComputeFn compute_of(const Conv& conv, const Tile& tile) {
   return [conv, tile](te::Builder& builder, std::span<const Tensor> in, Types,
                       const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor products = conv.is_plain ? stem_products(builder, conv, tile, in[0], in[1])
-                                          : Stages(builder, conv, tile).products(in[0], in[1]);
+                                          : StageMaker(builder, conv, tile).products(in[0], in[1]);
     return std::vector<Tensor>{result_of(builder, conv, tile, products)};
   };
 }

@@ -10,7 +10,7 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-constexpr int64_t kLanes = 16;  // columns of tiles are whole vectors of them
+constexpr int64_t kTileLanes = 16;  // columns of tiles are whole vectors of them
 
 /// The products of one dimension. With a stride of t, phase p has every t-th input from p on, and
 /// one product per point of evaluation. Example: 7 taps and a stride of 2 are the phases
@@ -86,7 +86,7 @@ Tensor Stem::filters(const Tensor& weight) {
 Tensor Stem::phases(const Tensor& x) {
   const int64_t step = across_.step();
   const int64_t reach = across_.transforms().reach();
-  const int64_t columns = tiles_in(tiles_across_ + (reach - 1) / step, kLanes) * kLanes;
+  const int64_t columns = tiles_in(tiles_across_ + (reach - 1) / step, kTileLanes) * kTileLanes;
   const int64_t rows = (tiles_down_ - 1) * down_.step() + down_.transforms().reach();
   Tensor padded =
       compute(kPadded, {conv_.n, conv_.c_blocks, rows, columns * step}, [&](const Exprs& i) {

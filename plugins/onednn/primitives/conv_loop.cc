@@ -92,7 +92,7 @@ struct Group {
 };
 
 /// The contribution of one block of the operand's channels to one row of results.
-struct Row {
+struct RowPart {
   Steps steps;
   int64_t tap_rows, taps;  // tap rows: those inside the image
   const float* x;          // the cell of the first tap row and of the first tap of column 0
@@ -105,7 +105,7 @@ struct Row {
 /// Adds the result's earlier value at the end, where no sum waits for it. One branch serves all
 /// sums: three branches for each would take a tenth of the time.
 template <size_t cells>
-BYOC_AVX2_INLINE void end(const Row& row, float* y, Sums<cells>& sums) {
+BYOC_AVX2_INLINE void end(const RowPart& row, float* y, Sums<cells>& sums) {
   Unaligned* to[kTileBlocks];
 #pragma GCC unroll 4
   for (int64_t o = 0; o < kTileBlocks; ++o)
@@ -141,7 +141,7 @@ BYOC_AVX2_INLINE void end(const Row& row, float* y, Sums<cells>& sums) {
 
 /// Computes `count` groups of cells from `column` on; all their taps are inside.
 template <size_t cells>
-BYOC_AVX2 void add_inside(const Row& row, int64_t column, int64_t count) {
+BYOC_AVX2 void add_inside(const RowPart& row, int64_t column, int64_t count) {
   const Steps s = row.steps;
   const float* cell = behind(row.x, column * s.next_cell);
   float* y = row.y + column * kBlock;
@@ -175,7 +175,7 @@ BYOC_AVX2_INLINE void add_some(const Steps& s, size_t first, size_t count, const
 
 /// Computes one group of cells, some of whose taps are outside.
 template <size_t cells>
-BYOC_AVX2 void add_edge(const Row& row, const Group& group) {
+BYOC_AVX2 void add_edge(const RowPart& row, const Group& group) {
   const Steps s = row.steps;
   float* y = row.y + group.column * kBlock;
   Sums<cells> sums{};
@@ -191,12 +191,12 @@ BYOC_AVX2 void add_edge(const Row& row, const Group& group) {
 }
 
 template <size_t cells>
-void add_group(const Row& row, const Group& group) {
+void add_group(const RowPart& row, const Group& group) {
   if (group.spans.empty()) return add_inside<cells>(row, group.column, group.repeats);
   add_edge<cells>(row, group);
 }
 
-void add_row(const Row& row, const std::vector<Group>& groups) {
+void add_row(const RowPart& row, const std::vector<Group>& groups) {
   for (const Group& group : groups) {
     if (group.cells == 3) add_group<3>(row, group);
     if (group.cells == 2) add_group<2>(row, group);
@@ -285,7 +285,7 @@ void add_rows(const ConvShape& c, const std::vector<Group>& groups, const Operan
   const int64_t in_blocks = c.in_channels / kBlock, out_blocks = c.out_channels / kBlock;
   const int64_t in_plane = c.in_h * c.in_w * kBlock, out_plane = c.out_h * c.out_w * kBlock;
   const int64_t kernel = c.kernel_h * c.kernel_w * kTap;
-  Row row{};
+  RowPart row{};
   row.steps = {c.stride_w * kBlock * kBytes, c.step_w * kBlock * kBytes,
                c.step_h * c.in_w * kBlock * kBytes, in_blocks * kernel * kBytes,
                out_plane * kBytes};

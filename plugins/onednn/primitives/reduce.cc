@@ -11,12 +11,12 @@ namespace {
 
 using dnnl::algorithm;
 
-struct Row {
+struct ReduceRow {
   const char* op;
   algorithm how;
   float p;  // the norms' parameter
 };
-constexpr Row kReductions[] = {
+constexpr ReduceRow kReductions[] = {
     {"mean", algorithm::reduction_mean, 0},
     {"sum", algorithm::reduction_sum, 0},
     {"max", algorithm::reduction_max, 0},
@@ -67,8 +67,9 @@ Built build_reduction(const Builder& b) {
   no_posts(b);
   if (b.attrs().ints("axes").empty() && b.attrs().b("noop_with_empty_axes", false))
     throw Refusal{"without axes there is nothing to reduce"};
-  const Row* row = std::find_if(std::begin(kReductions), std::end(kReductions),
-                                [&](const Row& known) { return b.unit.node->op == known.op; });
+  const ReduceRow* row =
+      std::find_if(std::begin(kReductions), std::end(kReductions),
+                   [&](const ReduceRow& known) { return b.unit.node->op == known.op; });
   BYOC_ONEDNN_CHECK(row != std::end(kReductions), b.unit.node->op + " has a row");
   Dims dims = reduced(b);
   if (dims == b.type(0).dims) {  // each sum is of one element

@@ -57,10 +57,10 @@ Dag mish(const Dag& x) {
   return op("multiply", {op("tanh", {op("softplus", {x})}).as("mish"), same("x")});
 }
 
-class Reader {
+class DecomposedReader {
  public:
-  Reader(const Graph& graph, const Node& call, const sdk::Body& body,
-         const std::vector<int>& inputs, std::list<Node>& made)
+  DecomposedReader(const Graph& graph, const Node& call, const sdk::Body& body,
+                   const std::vector<int>& inputs, std::list<Node>& made)
       : graph_(graph), call_(call), body_(body), inputs_(inputs), made_(made) {}
   Unit layer_norm();
   Unit function();
@@ -106,7 +106,7 @@ class Reader {
   std::list<Node>& made_;
 };
 
-double Reader::scalar(std::string_view name) const {
+double DecomposedReader::scalar(std::string_view name) const {
   const sdk::Operand& operand = captured(name);
   if (operand.kind == sdk::Operand::kInput) {
     const sdk::Operand& given = call_.args[operand.index];
@@ -122,7 +122,7 @@ double Reader::scalar(std::string_view name) const {
 
 // Compares a constant. Constants are f32, and some exporters compute with them: the tolerance is a
 // few units in the last place.
-void Reader::expect(std::string_view name, double value) const {
+void DecomposedReader::expect(std::string_view name, double value) const {
   double given = scalar(name);
   if (std::abs(given - value) <= 3e-7 * std::abs(value)) return;
   throw Refusal{"its " + std::string(name) + " is " + std::to_string(given) + ", not " +
@@ -130,7 +130,7 @@ void Reader::expect(std::string_view name, double value) const {
 }
 
 // Returns the first axis of the mean, which is over this axis and all after it.
-size_t Reader::axis_of_mean(std::string_view name) const {
+size_t DecomposedReader::axis_of_mean(std::string_view name) const {
   const Node* mean = body_.captured(name);
   if (mean == nullptr) throw Refusal{body_.pattern + " has no " + std::string(name)};
   size_t rank = graph_.type(call_).rank();
@@ -151,7 +151,7 @@ size_t Reader::axis_of_mean(std::string_view name) const {
   return first;
 }
 
-Unit Reader::layer_norm() {
+Unit DecomposedReader::layer_norm() {
   may_have("exponent", 2);
   if (type("x").dims != graph_.type(call_).dims)
     throw Refusal{"its scale or bias makes " + graph_.type(call_).text() + " of " +
@@ -174,7 +174,7 @@ Unit Reader::layer_norm() {
   return unit;
 }
 
-void Reader::check_hard_swish() const {
+void DecomposedReader::check_hard_swish() const {
   const Node* gate = body_.captured("hard_swish");
   BYOC_ONEDNN_CHECK(gate != nullptr, "the pattern captures an op as hard_swish");
   if (gate->op == "hard_sigmoid") {
@@ -191,7 +191,7 @@ void Reader::check_hard_swish() const {
     throw Refusal{"its clip is not to [0, 6]"};
 }
 
-const Node* Reader::make_function() {
+const Node* DecomposedReader::make_function() {
   if (has("gelu_erf")) {
     may_have("root", std::numbers::sqrt2);
     may_have("unroot", 1 / std::numbers::sqrt2);
@@ -217,7 +217,7 @@ const Node* Reader::make_function() {
 }
 
 // Adds ops on the value so far, which is made inside: their other operand comes from outside.
-void Reader::add_posts(std::string_view name, Unit& unit) const {
+void DecomposedReader::add_posts(std::string_view name, Unit& unit) const {
   auto found = body_.captures.find(name);
   if (found == body_.captures.end()) return;
   for (const sdk::Operand& operand : found->second) {
@@ -232,7 +232,7 @@ void Reader::add_posts(std::string_view name, Unit& unit) const {
 }
 
 // Returns the type of the function's result, which the first op after it reads.
-const Type& Reader::function_type() const {
+const Type& DecomposedReader::function_type() const {
   if (!has("after")) return graph_.type(call_);
   for (const sdk::Operand& arg : body_.nodes[captured("after").index].args) {
     if (arg.kind == sdk::Operand::kNode) return graph_.type(body_, arg);
@@ -240,7 +240,7 @@ const Type& Reader::function_type() const {
   throw Refusal{body_.pattern + " is no chain of ops"};
 }
 
-Unit Reader::function() {
+Unit DecomposedReader::function() {
   BYOC_ONEDNN_CHECK(!body_.nodes.empty(), body_.pattern + " has ops");
   if (type("x").dims != function_type().dims)
     throw Refusal{"its constants make " + function_type().text() + " of " + type("x").text()};
@@ -293,7 +293,7 @@ bool is_decomposed(const sdk::Body& body) {
 
 Unit read_decomposed(const Graph& graph, const Node& call, const sdk::Body& body,
                      const std::vector<int>& inputs, std::list<Node>& made) {
-  Reader reader(graph, call, body, inputs, made);
+  DecomposedReader reader(graph, call, body, inputs, made);
   return body.captures.contains("variance") ? reader.layer_norm() : reader.function();
 }
 

@@ -58,9 +58,9 @@ void check_attributes(const Node& node) {
     throw Refusal{"attribute \"" + std::string(unknown) + "\" of " + node.op + " is not wired up"};
 }
 
-class Reader {
+class RegionReader {
  public:
-  Reader(const Graph& graph, const ChainRules& rules) : graph_(graph), rules_(rules) {}
+  RegionReader(const Graph& graph, const ChainRules& rules) : graph_(graph), rules_(rules) {}
   Region read();
 
  private:
@@ -101,7 +101,7 @@ class Reader {
   std::vector<int> node_values_;  // per node of the graph: of its first result, the others follow
 };
 
-std::vector<Unit> Reader::read_op(const Node& node) {
+std::vector<Unit> RegionReader::read_op(const Node& node) {
   if (is_subview(node)) {
     std::vector<Unit> views;
     for (const Node* view : read_subviews(graph_, node, region_.made))
@@ -117,7 +117,7 @@ std::vector<Unit> Reader::read_op(const Node& node) {
 
 // Reads a composite whose body is a chain: each node after the first reads the value so far, once,
 // and at most one further input.
-Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
+Unit RegionReader::read_composite(const Node& call, const sdk::Body& body) {
   std::vector<int> inputs = of(call.args);
   if (is_decomposed(body)) return read_decomposed(graph_, call, body, inputs, region_.made);
   if (body.nodes.empty() || body.outputs.size() != 1)
@@ -148,7 +148,7 @@ Unit Reader::read_composite(const Node& call, const sdk::Body& body) {
   return unit;
 }
 
-void Reader::add_unit(Unit unit, const Type& type) {
+void RegionReader::add_unit(Unit unit, const Type& type) {
   unit.graph_node = static_cast<int64_t>(node_values_.size()) - 1;
   unit.out = add(Value::kUnit, region_.units.size(), type);
   region_.units.push_back(std::move(unit));
@@ -156,7 +156,7 @@ void Reader::add_unit(Unit unit, const Type& type) {
 
 // Marks the posts whose operand makes the result larger. The anchor's primitive computes a result
 // of the anchor's own type: [1,1,8] x [8,16] has one row, whatever [1,5,16] is added to it.
-void Reader::find_growth(Unit& unit) const {
+void RegionReader::find_growth(Unit& unit) const {
   const Type* before = &graph_.type(*unit.node);
   for (Post& post : unit.posts) {
     const Type* after = &graph_.type(*post.node);
@@ -166,7 +166,7 @@ void Reader::find_growth(Unit& unit) const {
 }
 
 // Adds the anchor with the posts that it can run, then a unit for each of the others.
-void Reader::add_chain(Unit unit) {
+void RegionReader::add_chain(Unit unit) {
   find_growth(unit);
   Chain chain = read_chain(unit.posts, region_.made, rules_);
   unit.posts = std::move(chain.fused);
@@ -184,7 +184,7 @@ void Reader::add_chain(Unit unit) {
   node_values_.back() = region_.units.back().out;
 }
 
-Region Reader::read() {
+Region RegionReader::read() {
   for (size_t k = 0; k < graph_.inputs.size(); ++k) add(Value::kInput, k, graph_.input_type(k));
   for (size_t k = 0; k < graph_.constants.size(); ++k)
     add(Value::kConstant, k, graph_.types[graph_.constants[k].type]);
@@ -216,7 +216,7 @@ Region Reader::read() {
 }  // namespace
 
 Region read_region(const Graph& graph, const ChainRules& rules) {
-  return Reader(graph, rules).read();
+  return RegionReader(graph, rules).read();
 }
 
 std::map<int, PackedOutput> packed_outputs(const Region& region) {

@@ -302,13 +302,13 @@ Converted rotary_embedding(Graph& graph, const OnnxNode& node) {
   return std::vector{rank == 3 ? reshaped(graph, y, {0, 0, width}) : y};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kAttentionRows[] = {
     {"Attention", 23, kNewest, attention},
     {"RotaryEmbedding", 23, kNewest, rotary_embedding},
 };
 
 }  // namespace
 
-std::span<const Row> attention_rows() { return kRows; }
+std::span<const Row> attention_rows() { return kAttentionRows; }
 
 }  // namespace byoc::onnx_import

@@ -55,7 +55,7 @@ Converted bit_cast(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("bit_cast", {graph.input(0)}, {{"to", to}})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kCastRows[] = {
     {"BitCast", 26, kNewest, bit_cast},
     {"Cast", 6, kNewest, cast},
     {"CastLike", 15, kNewest, cast_like},
@@ -84,6 +84,6 @@ int32_t onnx_dtype_of(Graph& graph, ValueId x) {
   return narrow ? narrow->onnx : dtype_to_onnx(graph.type(x).dtype);
 }
 
-std::span<const Row> cast_rows() { return kRows; }
+std::span<const Row> cast_rows() { return kCastRows; }
 
 }  // namespace byoc::onnx_import

@@ -137,7 +137,7 @@ Converted has_element(Graph& graph, const OnnxNode& node) {
 
 Converted get_element(Graph& graph, const OnnxNode&) { return std::vector{graph.input(0)}; }
 
-constexpr Row kRows[] = {
+constexpr Row kConstantRows[] = {
     {"Constant", 1, kNewest, constant},
     {"Range", 11, kNewest, range},
     {"Shape", 1, kNewest, renamed<"shape">},
@@ -147,6 +147,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> constant_rows() { return kRows; }
+std::span<const Row> constant_rows() { return kConstantRows; }
 
 }  // namespace byoc::onnx_import

@@ -78,7 +78,7 @@ Converted conv_transpose(Graph& graph, const OnnxNode& node) {
                 graph.call(cat("conv", kernel.size(), "d_transpose"), {x, weight}, attrs));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kConvRows[] = {
     {"Conv", 1, kNewest, conv},
     {"ConvTranspose", 1, kNewest, conv_transpose},
 };
@@ -100,6 +100,6 @@ Result<ValueId> add_conv(Graph& graph, const OnnxNode& node, ValueId x, ValueId 
   return graph.call(cat("conv", kernel.size(), "d"), {x, weight}, attrs);
 }
 
-std::span<const Row> conv_rows() { return kRows; }
+std::span<const Row> conv_rows() { return kConvRows; }
 
 }  // namespace byoc::onnx_import

@@ -18,7 +18,7 @@ Converted gemm(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("add", {y, c})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kDenseRows[] = {
     {"MatMul", 1, kNewest, renamed<"matmul">},
     {"Gemm", 1, kNewest, gemm},
     {"Einsum", 12, kNewest, renamed<"einsum">},
@@ -27,6 +27,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> dense_rows() { return kRows; }
+std::span<const Row> dense_rows() { return kDenseRows; }
 
 }  // namespace byoc::onnx_import

@@ -116,7 +116,7 @@ Converted swiglu(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("multiply", {gate, graph.input(1)})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kElementwiseRows[] = {
     {"Abs", 1, kNewest, renamed<"abs">},
     {"Acos", 7, kNewest, renamed<"acos">},
     {"Acosh", 9, kNewest, renamed<"acosh">},
@@ -204,6 +204,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace byoc::onnx_import

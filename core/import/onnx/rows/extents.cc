@@ -278,7 +278,7 @@ Converted size(Graph& graph, const OnnxNode&) {
   return std::vector{graph.call("prod", {dims}, {{"axes", Ints{0}}, {"keepdims", false}})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kExtentsRows[] = {
     {"ConstantOfShape", 9, kNewest, constant_of_shape},
     {"Expand", 8, kNewest, expand},
     {"Reshape", 1, kNewest, reshape},
@@ -289,6 +289,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> extents_rows() { return kRows; }
+std::span<const Row> extents_rows() { return kExtentsRows; }
 
 }  // namespace byoc::onnx_import

@@ -153,7 +153,7 @@ Converted deform_conv(Graph& graph, const OnnxNode& node) {
   return std::vector{result};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kImageRows[] = {
     {"CenterCropPad", 18, kNewest, center_crop_pad},
     {"AffineGrid", 20, kNewest, affine_grid},
     {"Col2Im", 18, kNewest, col2im},
@@ -162,6 +162,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kRows; }
+std::span<const Row> image_rows() { return kImageRows; }
 
 }  // namespace byoc::onnx_import

@@ -31,7 +31,7 @@ Converted along_axis(Graph& graph, const OnnxNode& node) {
 }
 
 // Returns the single value of input k, which may have any numeric type.
-Result<int64_t> constant_int(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
+Result<int64_t> constant_number(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
   if (!node.has_input(k)) return invalid(cat("its input \"", what, "\" is missing"));
   if (auto floats = graph.const_floats(graph.input(k)); floats && floats->size() == 1) {
     return static_cast<int64_t>(floats->front());
@@ -43,7 +43,7 @@ Result<int64_t> constant_int(Graph& graph, const OnnxNode& node, size_t k, const
 
 Converted one_hot(Graph& graph, const OnnxNode& node) {
   ValueId indices = graph.input(0);
-  BYOC_TRY(int64_t depth, constant_int(graph, node, 1, "depth"));
+  BYOC_TRY(int64_t depth, constant_number(graph, node, 1, "depth"));
   DType dtype = graph.type(indices).dtype;
   if (dtype != DType::kI32 && dtype != DType::kI64)
     indices = graph.call("cast", {indices}, {{"to", DType::kI64}});
@@ -83,7 +83,7 @@ Converted non_max_suppression(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("non_max_suppression", args, attrs)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIndexRows[] = {
     {"Gather", 1, kNewest, along_axis<"gather">},
     {"GatherElements", 11, kNewest, along_axis<"gather_elements">},
     {"GatherND", 11, kNewest, renamed<"gather_nd">},
@@ -99,6 +99,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> index_rows() { return kRows; }
+std::span<const Row> index_rows() { return kIndexRows; }
 
 }  // namespace byoc::onnx_import

@@ -190,7 +190,7 @@ Converted qlinear_conv(Graph& graph, const OnnxNode& node) {
   return rescaled(graph, product, graph.input(1), weight_scale);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIntegerProductsRows[] = {
     {"MatMulInteger", 10, kNewest, matmul_integer},
     {"ConvInteger", 10, kNewest, conv_integer},
     {"QLinearMatMul", 10, kNewest, qlinear_matmul},
@@ -199,6 +199,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> integer_products_rows() { return kRows; }
+std::span<const Row> integer_products_rows() { return kIntegerProductsRows; }
 
 }  // namespace byoc::onnx_import

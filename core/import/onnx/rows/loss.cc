@@ -68,13 +68,13 @@ Converted softmax_cross_entropy(Graph& graph, const OnnxNode& node) {
   return std::vector{y, x};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kLossRows[] = {
     {"NegativeLogLikelihoodLoss", 12, kNewest, negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", 12, kNewest, softmax_cross_entropy},
 };
 
 }  // namespace
 
-std::span<const Row> loss_rows() { return kRows; }
+std::span<const Row> loss_rows() { return kLossRows; }
 
 }  // namespace byoc::onnx_import

@@ -102,7 +102,7 @@ Converted dropout(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
-constexpr Row kRows[] = {
+constexpr Row kNormRows[] = {
     {"BatchNormalization", 1, kNewest, batch_norm},
     {"Dropout", 1, kNewest, dropout},
     {"GroupNormalization", 18, kNewest, renamed<"group_norm">},
@@ -116,6 +116,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> norm_rows() { return kRows; }
+std::span<const Row> norm_rows() { return kNormRows; }
 
 }  // namespace byoc::onnx_import

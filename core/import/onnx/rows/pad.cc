@@ -133,10 +133,10 @@ Converted pad(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("pad", {x}, attrs)};
 }
 
-constexpr Row kRows[] = {{"Pad", 1, kNewest, pad}};
+constexpr Row kPadRows[] = {{"Pad", 1, kNewest, pad}};
 
 }  // namespace
 
-std::span<const Row> pad_rows() { return kRows; }
+std::span<const Row> pad_rows() { return kPadRows; }
 
 }  // namespace byoc::onnx_import

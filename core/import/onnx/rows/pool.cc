@@ -81,7 +81,7 @@ Converted max_unpool(Graph& graph, const OnnxNode& node) {
   return std::vector{is_plain ? y : graph.call("pad", {y}, {{"pads", missing}})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kPoolRows[] = {
     {"MaxPool", 1, kNewest, max_pool},
     {"MaxUnpool", 9, kNewest, max_unpool},
     {"AveragePool", 1, kNewest, average_pool},
@@ -93,6 +93,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> pool_rows() { return kRows; }
+std::span<const Row> pool_rows() { return kPoolRows; }
 
 }  // namespace byoc::onnx_import

@@ -240,7 +240,7 @@ Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
   return std::vector{y, scale, zero_point};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kQuantizeRows[] = {
     {"QuantizeLinear", 10, kNewest, quantize_linear},
     {"DequantizeLinear", 10, kNewest, dequantize_linear},
     {"DynamicQuantizeLinear", 11, kNewest, dynamic_quantize_linear},
@@ -248,6 +248,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> quantize_rows() { return kRows; }
+std::span<const Row> quantize_rows() { return kQuantizeRows; }
 
 }  // namespace byoc::onnx_import

@@ -168,7 +168,7 @@ Converted rnn(Graph& graph, const OnnxNode& node) {
   return recurrent(graph, node, {"rnn", 1, 1, 5});
 }
 
-constexpr Row kRows[] = {
+constexpr Row kRecurrentRows[] = {
     {"LSTM", 7, kNewest, lstm},
     {"GRU", 7, kNewest, gru},
     {"RNN", 7, kNewest, rnn},
@@ -176,6 +176,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return kRows; }
+std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace byoc::onnx_import

@@ -89,7 +89,7 @@ Converted topk(Graph& graph, const OnnxNode& node) {
   return std::vector{values, ValueId{values.node, 1}};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kReduceRows[] = {
     {"ArgMax", 1, kNewest, renamed<"argmax">},
     {"ArgMin", 1, kNewest, renamed<"argmin">},
     {"CumProd", 26, kNewest, cumulative<"cumprod">},
@@ -115,6 +115,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return kRows; }
+std::span<const Row> reduce_rows() { return kReduceRows; }
 
 }  // namespace byoc::onnx_import

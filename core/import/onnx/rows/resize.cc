@@ -157,7 +157,7 @@ Converted roi_align(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("roi_align", graph.inputs(), attrs)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kResizeRows[] = {
     {"Resize", 10, 10, by_scales},        {"Resize", 11, kNewest, resize},
     {"Upsample", 7, 9, by_scales},        {"GridSample", 16, kNewest, grid_sample},
     {"RoiAlign", 10, kNewest, roi_align},
@@ -165,6 +165,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return kRows; }
+std::span<const Row> resize_rows() { return kResizeRows; }
 
 }  // namespace byoc::onnx_import

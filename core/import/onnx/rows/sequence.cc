@@ -136,7 +136,7 @@ Converted concat_rows(Graph& graph, const OnnxNode& node, ValueId rows) {
   return std::vector{graph.call("reshape", {rows}, {{"shape", merged}})};
 }
 
-Converted concat(Graph& graph, const OnnxNode& node) {
+Converted concat_sequence(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Sequence sequence, sequence_of(graph, 0));
   if (sequence.rows) return concat_rows(graph, node, *sequence.rows);
   Elements& elements = sequence.elements;
@@ -165,7 +165,7 @@ Result<Ints> parts_of(Graph& graph, const OnnxNode& node, Dim extent, bool& keep
   return parts;
 }
 
-Converted split(Graph& graph, const OnnxNode& node) {
+Converted split_to_sequence(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
   BYOC_TRY(size_t axis, normal_axis(node.i("axis", 0), graph.rank(x)));
   bool keeps_dim = node.i("keepdims", 1) != 0;
@@ -182,15 +182,19 @@ Converted split(Graph& graph, const OnnxNode& node) {
   return std::vector{list(graph, std::move(elements))};
 }
 
-constexpr Row kRows[] = {
-    {"SequenceEmpty", 11, kNewest, construct},   {"SequenceConstruct", 11, kNewest, construct},
-    {"SequenceInsert", 11, kNewest, insert},     {"SequenceErase", 11, kNewest, erase},
-    {"SequenceAt", 11, kNewest, element_at},     {"SequenceLength", 11, kNewest, length},
-    {"ConcatFromSequence", 11, kNewest, concat}, {"SplitToSequence", 11, kNewest, split},
+constexpr Row kSequenceRows[] = {
+    {"SequenceEmpty", 11, kNewest, construct},
+    {"SequenceConstruct", 11, kNewest, construct},
+    {"SequenceInsert", 11, kNewest, insert},
+    {"SequenceErase", 11, kNewest, erase},
+    {"SequenceAt", 11, kNewest, element_at},
+    {"SequenceLength", 11, kNewest, length},
+    {"ConcatFromSequence", 11, kNewest, concat_sequence},
+    {"SplitToSequence", 11, kNewest, split_to_sequence},
 };
 
 }  // namespace
 
-std::span<const Row> sequence_rows() { return kRows; }
+std::span<const Row> sequence_rows() { return kSequenceRows; }
 
 }  // namespace byoc::onnx_import

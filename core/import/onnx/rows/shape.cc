@@ -90,7 +90,7 @@ Converted eye_like(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("eye_like", {graph.input(0)}, attrs)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kShapeRows[] = {
     {"Flatten", 1, kNewest, flatten},
     {"Squeeze", 1, kNewest, squeeze},
     {"Unsqueeze", 1, kNewest, unsqueeze},
@@ -106,6 +106,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> shape_rows() { return kRows; }
+std::span<const Row> shape_rows() { return kShapeRows; }
 
 }  // namespace byoc::onnx_import

@@ -188,7 +188,7 @@ Converted stft(Graph& graph, const OnnxNode& node) {
       graph.call("dft", {framed}, {{"axis", 2}, {"onesided", node.i("onesided", 1) != 0}})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSignalRows[] = {
     {"DFT", 17, kNewest, dft},
     {"STFT", 17, kNewest, stft},
     {"HannWindow", 17, kNewest, hann},
@@ -199,6 +199,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> signal_rows() { return kRows; }
+std::span<const Row> signal_rows() { return kSignalRows; }
 
 }  // namespace byoc::onnx_import

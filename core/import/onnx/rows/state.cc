@@ -107,7 +107,7 @@ Converted tensor_scatter(Graph& graph, const OnnxNode& node) {
                                 {{"axis", static_cast<int64_t>(axis)}})};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kStateRows[] = {
     {"CausalConvWithState", 27, kNewest, causal_conv},
     {"LinearAttention", 27, kNewest, linear_attention},
     {"TensorScatter", 24, kNewest, tensor_scatter},
@@ -115,6 +115,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> state_rows() { return kRows; }
+std::span<const Row> state_rows() { return kStateRows; }
 
 }  // namespace byoc::onnx_import
