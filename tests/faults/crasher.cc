@@ -34,9 +34,9 @@ int overflow(volatile char* outer, uint64_t depth) {
   return depth == 0 ? 0 : here[0] + overflow(here, depth - 1);
 }
 
-class Relu : public Kernel {
+class CrashingRelu : public Kernel {
  public:
-  Relu(size_t n, std::string in, std::string how)
+  CrashingRelu(size_t n, std::string in, std::string how)
       : n_(n), in_(std::move(in)), how_(std::move(how)) {}
   void run(const Call& call) const override {
     if (in_ == "run") crash(how_);
@@ -73,7 +73,7 @@ class Crasher : public Plugin {
   std::unique_ptr<Kernel> compile(Function& function) override {
     crash_in(function.from_artifact ? "load" : "compile");
     const Type& type = function.graph.types[function.graph.inputs[0].type];
-    return std::make_unique<Relu>(static_cast<size_t>(type.elements()), in_, how_);
+    return std::make_unique<CrashingRelu>(static_cast<size_t>(type.elements()), in_, how_);
   }
 
  private:

@@ -32,9 +32,9 @@ void wait_for(const char* where, Cancelled&& cancelled) {
   throw Error(BYOC_CANCELLED, "stopped waiting");
 }
 
-class Relu : public Kernel {
+class WitnessedRelu : public Kernel {
  public:
-  Relu(size_t n, bool waits) : n_(n), waits_(waits) {}
+  WitnessedRelu(size_t n, bool waits) : n_(n), waits_(waits) {}
   void run(const Call& call) const override {
     if (waits_) wait_for("run", [&] { return call.cancelled(); });
     const float* x = call.in_data<float>(0);
@@ -68,7 +68,7 @@ class Witness : public Plugin {
       });
     }
     const Type& type = function.graph.types[function.graph.inputs[0].type];
-    return std::make_unique<Relu>(static_cast<size_t>(type.elements()), wait_ == "run");
+    return std::make_unique<WitnessedRelu>(static_cast<size_t>(type.elements()), wait_ == "run");
   }
   std::string show(CompileRequest& request, std::string_view form) override {
     record("show flags=" + std::to_string(request.raw.flags));

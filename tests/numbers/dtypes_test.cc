@@ -59,30 +59,32 @@ TEST(OtherDtypes, IntegersOf32BitsKeepAllOfThem) {
       {1, 1, 2, 3}, x, {16777217, 0, 2147483647, 5});
 }
 
-constexpr uint16_t kNaN = 0x7fc0, kOne = 0x3f80, kTwo = 0x4000, kMinusOne = 0xbf80;  // of bf16
+constexpr uint16_t kNaNBits = 0x7fc0, kOne = 0x3f80, kTwo = 0x4000, kMinusOne = 0xbf80;  // of bf16
 
 TEST(OtherDtypes, NanOfBf16WinsAgainstNumbers) {
-  const std::vector<uint16_t> x = {kNaN, kOne, kMinusOne, kTwo};
+  const std::vector<uint16_t> x = {kNaNBits, kOne, kMinusOne, kTwo};
   const std::string head = "fn main(%x: bf16[4]) { %c = const([1.0]) : bf16[1] %0 = ";
   expect_bits<uint16_t>(head + "maximum(%x, %c) return %0 }", DType::kBF16, {4}, x,
-                        {kNaN, kOne, kOne, kTwo});
+                        {kNaNBits, kOne, kOne, kTwo});
   expect_bits<uint16_t>(head + "minimum(%c, %x) return %0 }", DType::kBF16, {4}, x,
-                        {kNaN, kOne, kMinusOne, kOne});
-  expect_bits<uint16_t>(head + "relu(%x) return %0 }", DType::kBF16, {4}, x, {kNaN, kOne, 0, kTwo});
+                        {kNaNBits, kOne, kMinusOne, kOne});
+  expect_bits<uint16_t>(head + "relu(%x) return %0 }", DType::kBF16, {4}, x,
+                        {kNaNBits, kOne, 0, kTwo});
   expect_bits<uint16_t>(head + "clip(%x) {max=1.0, min=-1.0} return %0 }", DType::kBF16, {4}, x,
-                        {kNaN, kOne, kMinusOne, kOne});
+                        {kNaNBits, kOne, kMinusOne, kOne});
   expect_bits<uint16_t>(
       "fn main(%x: bf16[1,1,4]) { %0 = max_pool(%x) {kernel_shape=[2]} return %0 }", DType::kBF16,
-      {1, 1, 4}, x, {kNaN, kOne, kTwo});
+      {1, 1, 4}, x, {kNaNBits, kOne, kTwo});
   expect_bits<uint16_t>("fn main(%x: bf16[2,2]) { %0 = max(%x) {axes=[1]} return %0 }",
-                        DType::kBF16, {2, 2}, x, {kNaN, kTwo});
+                        DType::kBF16, {2, 2}, x, {kNaNBits, kTwo});
 }
 
 // The operands are 2^-133, 127 * 2^-133, 2^-126, 1 and NaN. log 2^-133 is -92.2, and bf16 has
 // halves there.
 TEST(OtherDtypes, LogarithmsOfDenormalBf16AreNotThoseOfNormals) {
   expect_bits<uint16_t>("fn main(%x: bf16[5]) { %0 = log(%x) return %0 }", DType::kBF16, {5},
-                        {0x0001, 0x007f, 0x0080, kOne, kNaN}, {0xc2b8, 0xc2af, 0xc2af, 0, kNaN});
+                        {0x0001, 0x007f, 0x0080, kOne, kNaNBits},
+                        {0xc2b8, 0xc2af, 0xc2af, 0, kNaNBits});
 }
 
 TEST(OtherDtypes, ZerosOfF16KeepTheirSignWhenMoved) {

@@ -30,11 +30,11 @@ std::string list(const std::vector<float>& values) {
   return out;
 }
 
-struct Case {
+struct HalfCase {
   std::string name, type;
   int bits;  // of its numbers
 };
-class Halves : public testing::TestWithParam<Case> {
+class Halves : public ::testing::TestWithParam<HalfCase> {
  protected:
   void SetUp() override {
     if (!plugins_->find("llvm")) GTEST_SKIP() << "llvm is not built";
@@ -101,7 +101,7 @@ TEST_P(Halves, OfAProductOfManyAndFewRowsAreSumsRoundedOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Halves,
-                         testing::Values(Case{"f16", "f16", 11}, Case{"bf16", "bf16", 8}),
+                         ::testing::Values(HalfCase{"f16", "f16", 11}, HalfCase{"bf16", "bf16", 8}),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

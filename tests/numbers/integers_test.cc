@@ -15,7 +15,7 @@
 namespace byoc::test {
 namespace {
 
-using testing::Contains;
+using ::testing::Contains;
 
 bool has_vnni() {
 #if defined(__x86_64__)
@@ -26,7 +26,7 @@ bool has_vnni() {
 }
 
 // A convolution [n, c, h, w] with [o, c / group, k, k]; a product has h = w = k = 1.
-struct Case {
+struct IntegerCase {
   std::string name;
   bool is_signed = false;  // x
   int64_t c = 3, h = 7, o = 5, k = 3, stride = 1, pad = 0, group = 1;
@@ -36,9 +36,9 @@ struct Case {
   int64_t n = 1;
   int64_t out() const { return (h + 2 * pad - k) / stride + 1; }
 };
-std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const IntegerCase& c) { return out << c.name; }
 
-const Case kCases[] = {
+const IntegerCase kIntegerCases[] = {
     {.name = "plain"},
     {.name = "pads_are_the_zero_point", .h = 6, .k = 3, .pad = 1, .zero_x = 131, .zero_y = 7},
     {.name = "signed_operand",
@@ -91,7 +91,7 @@ const Case kCases[] = {
      .composite = "onednn.conv3d_integers"},
 };
 
-class OnednnIntegers : public testing::TestWithParam<Case> {
+class OnednnIntegers : public ::testing::TestWithParam<IntegerCase> {
  protected:
   void SetUp() override {
     if (!has_vnni()) GTEST_SKIP() << "oneDNN has exact sums of integers with VNNI alone";
@@ -100,7 +100,7 @@ class OnednnIntegers : public testing::TestWithParam<Case> {
       for (int64_t k = 0; k < count; ++k)
         to.push_back(low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)));
     };
-    const Case& t = GetParam();
+    const IntegerCase& t = GetParam();
     fill(x_, t.n * t.c * t.h * t.h, t.is_signed ? -128 : 0, t.is_signed ? 127 : 255);
     fill(w_, t.o * t.c / t.group * t.k * t.k, -128, 127);
     fill(bias_, t.o, -2000, 2000);
@@ -146,7 +146,7 @@ struct Form {
   bool is_transposed = false;  // the weights are [c, o]
 };
 
-Form form_of(const Case& t) {
+Form form_of(const IntegerCase& t) {
   const int64_t each = t.c / t.group, s = t.stride, p = t.pad;
   const std::string group = cat("group=", t.group);
   if (t.composite == "onednn.gemm_integers")
@@ -176,7 +176,7 @@ std::string brackets(const std::vector<int64_t>& dims) {
 }
 
 std::string OnednnIntegers::text() const {
-  const Case& t = GetParam();
+  const IntegerCase& t = GetParam();
   const Form form = form_of(t);
   const std::string type = t.is_signed ? "i8" : "u8", axis = form.is_transposed ? "1" : "0";
   std::vector<int> weights = w_;
@@ -199,7 +199,7 @@ std::string OnednnIntegers::text() const {
 
 // Returns one result as a number: the sum of products, scaled, with the bias.
 double OnednnIntegers::at(int64_t n, int64_t o, int64_t row, int64_t column) const {
-  const Case& t = GetParam();
+  const IntegerCase& t = GetParam();
   const int64_t each = t.c / t.group, first = o / (t.o / t.group) * each;
   int64_t sum = 0;
   for (int64_t c = 0; c < each; ++c) {
@@ -218,7 +218,7 @@ double OnednnIntegers::at(int64_t n, int64_t o, int64_t row, int64_t column) con
 
 // Returns the results before they are rounded.
 std::vector<double> OnednnIntegers::expected() const {
-  const Case& t = GetParam();
+  const IntegerCase& t = GetParam();
   std::vector<double> out;
   for (int64_t n = 0; n < t.n; ++n) {
     for (int64_t o = 0; o < t.o; ++o) {
@@ -238,7 +238,7 @@ std::vector<double> OnednnIntegers::expected() const {
 constexpr double kNearest = 0.5 + 5 * 0x1p-16;
 
 TEST_P(OnednnIntegers, AreExactSumsRoundedOnce) {
-  const Case& t = GetParam();
+  const IntegerCase& t = GetParam();
   IRModule module = parse(text());
   EXPECT_THAT(formed_by_onednn(plugins_, module).composites, Contains(t.composite));
   Executable onednn = built_by(plugins_, module, {"onednn"}, 2);
@@ -260,7 +260,7 @@ TEST_P(OnednnIntegers, AreExactSumsRoundedOnce) {
   EXPECT_GE(inside, right.size() / 5) << "too few results are between the ends to show anything";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OnednnIntegers, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, OnednnIntegers, ::testing::ValuesIn(kIntegerCases),
                          [](const auto& info) { return info.param.name; });
 
 // Results half way between two integers: exact in f32, as all scales are powers of two. Ties go to
@@ -288,7 +288,7 @@ TEST(OnednnProductsOfIntegers, RoundTiesBeforeTheZeroPointIsAdded) {
   inputs.push_back(*std::move(input));
   std::vector<Tensor> outputs = execute(built_by(plugins, module, {"onednn"}, 2), plugins, inputs);
   const auto* y = static_cast<const uint8_t*>(static_cast<const void*>(outputs[0].data()));
-  EXPECT_THAT(std::vector<int>(y, y + 4), testing::ElementsAre(0 + 7, 2 + 7, 2 + 7, 4 + 7));
+  EXPECT_THAT(std::vector<int>(y, y + 4), ::testing::ElementsAre(0 + 7, 2 + 7, 2 + 7, 4 + 7));
 }
 
 // relu(sx (x - zx) + sr (r - zr)) / sy + zy for every pair of values of x and r.
@@ -300,7 +300,7 @@ struct Sum {
 };
 std::ostream& operator<<(std::ostream& out, const Sum& sum) { return out << sum.name; }
 
-class OnednnSums : public testing::TestWithParam<Sum> {};
+class OnednnSums : public ::testing::TestWithParam<Sum> {};
 
 std::string text_of(const Sum& t) {
   auto number = [](const char* name, auto value, const std::string& type) {
@@ -350,11 +350,11 @@ TEST_P(OnednnSums, AreRoundedOnce) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, OnednnSums,
-    testing::Values(Sum{"powers_of_two", "u8", "i8", "u8", 0.0625, 0.125, 0.25, 3, -5, 20, true},
-                    Sum{"relu_below_the_type", "u8", "u8", "u8", 0.037, 0.021, 0.041, 113, 7, 0,
-                        true},
-                    Sum{"signed_result", "u8", "i8", "i8", 0.03, 0.05, 0.07, 128, 0, -11},
-                    Sum{"all_signed", "i8", "i8", "i8", 0.013, 0.029, 0.018, 4, -9, 17, true}),
+    ::testing::Values(Sum{"powers_of_two", "u8", "i8", "u8", 0.0625, 0.125, 0.25, 3, -5, 20, true},
+                      Sum{"relu_below_the_type", "u8", "u8", "u8", 0.037, 0.021, 0.041, 113, 7, 0,
+                          true},
+                      Sum{"signed_result", "u8", "i8", "i8", 0.03, 0.05, 0.07, 128, 0, -11},
+                      Sum{"all_signed", "i8", "i8", "i8", 0.013, 0.029, 0.018, 4, -9, 17, true}),
     [](const auto& info) { return info.param.name; });
 
 TEST(OnednnProductsOfIntegers, OfAScaleThatIsNotPositiveAreRefused) {

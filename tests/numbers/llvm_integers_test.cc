@@ -15,7 +15,7 @@ namespace byoc::test {
 namespace {
 
 // A convolution [n, c, h, h] with [o, c / group, k, k]; h = 0: a product [n, c] by [c, o].
-struct Case {
+struct LlvmIntegerCase {
   std::string name;
   int64_t n = 1, c = 8, h = 6, o = 16, k = 1, stride = 1, pad = 0;
   int zero_x = 0, zero_y = 0;
@@ -30,9 +30,9 @@ struct Case {
   int64_t terms() const { return c / group * k * k; }
   int64_t cells() const { return is_conv() ? h * h : 1; }
 };
-std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const LlvmIntegerCase& c) { return out << c.name; }
 
-const Case kCases[] = {
+const LlvmIntegerCase kLlvmIntegerCases[] = {
     {.name = "one_tap", .c = 32, .h = 7, .o = 48, .zero_x = 131, .zero_y = 7, .on_all = true},
     {.name = "one_tap_with_strides", .c = 16, .h = 9, .o = 32, .stride = 2, .zero_x = 3},
     {.name = "three_by_three",
@@ -161,7 +161,7 @@ constexpr float kScaleX = 0.0173f;
 // The data of a case, and its results by definition.
 class Product {
  public:
-  explicit Product(const Case& t) : t_(t) {
+  explicit Product(const LlvmIntegerCase& t) : t_(t) {
     std::mt19937 random(3);
     auto fill = [&](std::vector<int>& to, int64_t count, int low, int high) {
       for (int64_t k = 0; k < count; ++k)
@@ -184,20 +184,20 @@ class Product {
 
  private:
   int64_t sum(int64_t n, int64_t o, int64_t row, int64_t column) const;
-  const Case t_;
+  const LlvmIntegerCase t_;
   std::vector<int> x_, w_, bias_;
   std::vector<float> scales_;
   float y_scale_ = 1;
 };
 
-std::string digits(float value) {
+std::string float_digits(float value) {
   char text[32];
   (void)std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
   return std::string(text).find_first_of(".e") == std::string::npos ? cat(text, ".0") : text;
 }
 
 template <class T, class Print>
-std::string list(const std::vector<T>& values, Print&& print) {
+std::string printed_list(const std::vector<T>& values, Print&& print) {
   std::string out;
   for (const T& value : values) out += cat(out.empty() ? "" : ",", print(value));
   return out;
@@ -220,15 +220,15 @@ std::string Product::text() const {
   for (size_t o = 0; o < bias_.size(); ++o)
     bias.push_back(static_cast<float>(bias_[o]) * (kScaleX * scales_[o]));
   const std::string w_type = t_.zero_w != 0 ? "u8" : "i8";
-  const std::string zeros = list(std::vector<int>(scales_.size(), t_.zero_w), whole);
+  const std::string zeros = printed_list(std::vector<int>(scales_.size(), t_.zero_w), whole);
   const std::string last = t_.function.empty() ? "%b" : "%f";
-  return cat("fn main(%x: ", type, x, ") {\n  %sx = const(", digits(kScaleX),
+  return cat("fn main(%x: ", type, x, ") {\n  %sx = const(", float_digits(kScaleX),
              ") : f32[]\n  %zx = const(", t_.zero_x, ") : ", type, "[]\n  %w = const([",
-             list(stored, whole), "]) : ", w_type, w, "\n  %sw = const([", list(scales_, digits),
-             "]) : f32[", t_.o, "]\n  %zw = const([", zeros, "]) : ", w_type, "[", t_.o,
-             "]\n  %bias = const([", list(bias, digits), "]) : f32[", t_.o,
-             t_.is_conv() ? ",1,1" : "", "]\n  %sy = const(", digits(y_scale_),
-             ") : f32[]\n  %zy = const(", t_.zero_y,
+             printed_list(stored, whole), "]) : ", w_type, w, "\n  %sw = const([",
+             printed_list(scales_, float_digits), "]) : f32[", t_.o, "]\n  %zw = const([", zeros,
+             "]) : ", w_type, "[", t_.o, "]\n  %bias = const([", printed_list(bias, float_digits),
+             "]) : f32[", t_.o, t_.is_conv() ? ",1,1" : "", "]\n  %sy = const(",
+             float_digits(y_scale_), ") : f32[]\n  %zy = const(", t_.zero_y,
              ") : u8[]\n  %fx = dequantize(%x, %sx, %zx)\n  %fw = dequantize(%w, %sw",
              t_.zero_w != 0 ? ", %zw" : "", ") {axis=0}\n  %p = ", op, "\n  %b = add(%p, %bias)\n",
              t_.function == "relu"   ? "  %f = relu(%b)\n"
@@ -306,7 +306,7 @@ std::vector<std::string> targets_here(bool all) {
   return out;
 }
 
-class LlvmIntegers : public testing::TestWithParam<Case> {
+class LlvmIntegers : public ::testing::TestWithParam<LlvmIntegerCase> {
  protected:
   void SetUp() override {
     if (plugins_->find("llvm") == nullptr) GTEST_SKIP() << "the llvm plugin is not built";
@@ -335,7 +335,7 @@ TEST_P(LlvmIntegers, AreThoseOfTheDefinition) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LlvmIntegers, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(All, LlvmIntegers, ::testing::ValuesIn(kLlvmIntegerCases),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using Real = long double;
 
-struct Function {
+struct FunctionNearZero {
   const char* name;
   const char* text;  // an op on x
   Real (*f)(Real x);
@@ -33,7 +33,7 @@ constexpr double kUnit = FLT_EPSILON;
 
 // A few operations in f32 lose four units. elu and mish: e^x - 1 below -1/16 and a quotient above
 // -1 lose up to four bits in onednn.
-const Function kFunctions[] = {
+const FunctionNearZero kFunctions[] = {
     {"log", "log(x)", [](Real x) { return std::log(x); }, 4},
     {"exp", "exp(x)", [](Real x) { return std::exp(x); }, 8},
     {"tanh", "tanh(x)", [](Real x) { return std::tanh(x); }, 4},
@@ -84,7 +84,7 @@ std::vector<float> operands() {
   return out;
 }
 
-class NearZero : public testing::TestWithParam<Function> {
+class NearZero : public ::testing::TestWithParam<FunctionNearZero> {
  protected:
   std::vector<float> computed_by(const std::string& plugin, const std::vector<float>& x) {
     std::string text = GetParam().text;
@@ -125,7 +125,7 @@ TEST_P(NearZero, IsAsExactAsElsewhere) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Functions, NearZero, testing::ValuesIn(kFunctions),
+INSTANTIATE_TEST_SUITE_P(Functions, NearZero, ::testing::ValuesIn(kFunctions),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // log_softmax is x_i - m - ln sum e^(x_j - m). Where one x is far above the others its result is

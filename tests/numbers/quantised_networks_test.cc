@@ -59,7 +59,7 @@ Right right_of(const std::string& name) {
   return {{{both.begin(), half}, {half, both.end()}}, spread[0], spread[1]};
 }
 
-class QuantisedNetworks : public testing::TestWithParam<std::tuple<std::string, Compilers>> {};
+class QuantisedNetworks : public ::testing::TestWithParam<std::tuple<std::string, Compilers>> {};
 
 // A value next to a tie is rounded to another integer by sums in another order, and such steps grow
 // from layer to layer: ONNX Runtime's results differ from each other by as many.
@@ -122,9 +122,9 @@ std::vector<std::string> names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, QuantisedNetworks,
-                         testing::Combine(testing::ValuesIn(names()),
-                                          testing::Values(Compilers{"json"}, Compilers{"llvm"},
-                                                          Compilers{"onednn", "llvm"})),
+                         ::testing::Combine(::testing::ValuesIn(names()),
+                                            ::testing::Values(Compilers{"json"}, Compilers{"llvm"},
+                                                              Compilers{"onednn", "llvm"})),
                          [](const auto& info) {
                            std::string name = std::get<0>(info.param);
                            std::replace(name.begin(), name.end(), '/', '_');

@@ -18,9 +18,9 @@ namespace {
 using Compilers = std::vector<std::string>;
 
 /// Adds values and ops in quantised form to a function.
-class Graph {
+class QuantisedGraph {
  public:
-  explicit Graph(IRModule& module) : f_(module, all_ops()) {}
+  explicit QuantisedGraph(IRModule& module) : f_(module, all_ops()) {}
 
   ValueId call(std::string_view op, const std::vector<ValueId>& args, Attrs attrs = {}) {
     return f_.call(op, args, std::move(attrs));
@@ -98,13 +98,13 @@ class Graph {
 /// An op on a dequantised value, and the scale and zero point of what comes out.
 struct Op {
   std::string name;
-  ValueId (*add)(Graph&, ValueId);
+  ValueId (*add)(QuantisedGraph&, ValueId);
   double scale = 0.03;
   int zero = 120;
 };
 
 template <int kKernel, bool kPerChannel>
-ValueId convolution(Graph& g, ValueId x) {
+ValueId convolution(QuantisedGraph& g, ValueId x) {
   x = g.image(x);
   const int64_t c = g.shape(x)[1];
   const ValueId w =
@@ -113,41 +113,41 @@ ValueId convolution(Graph& g, ValueId x) {
   return g.biased(g.call("conv2d", {x, w}, {{"pads", Ints(4, kKernel / 2)}}), 1);
 }
 
-ValueId depthwise(Graph& g, ValueId x) {
+ValueId depthwise(QuantisedGraph& g, ValueId x) {
   x = g.image(x);
   const int64_t c = g.shape(x)[1];
   return g.call("conv2d", {x, g.weights({c, 1, 3, 3}, 0, 9)},
                 {{"pads", Ints{1, 1, 1, 1}}, {"group", c}});
 }
 
-ValueId transposed_convolution(Graph& g, ValueId x) {
+ValueId transposed_convolution(QuantisedGraph& g, ValueId x) {
   x = g.image(x);
   const int64_t c = g.shape(x)[1];
   return g.call("conv2d_transpose", {x, g.weights({c, 4, 2, 2}, {}, c)}, {{"strides", Ints{2, 2}}});
 }
 
-ValueId matmul(Graph& g, ValueId x) {
+ValueId matmul(QuantisedGraph& g, ValueId x) {
   const int64_t k = g.shape(x).back();
   return g.biased(g.call("matmul", {x, g.weights({k, 5}, 1, k)}), g.shape(x).size() - 1);
 }
 
-ValueId gemm(Graph& g, ValueId x) {
+ValueId gemm(QuantisedGraph& g, ValueId x) {
   x = g.call("flatten", {x});
   const int64_t k = g.shape(x)[1];
   return g.biased(g.call("gemm", {x, g.weights({16, k}, 0, k)}, {{"trans_b", true}}), 1);
 }
 
-ValueId product_with_itself(Graph& g, ValueId x) {
+ValueId product_with_itself(QuantisedGraph& g, ValueId x) {
   x = g.image(x);
   return g.call("matmul", {x, g.call("transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}})});
 }
 
-ValueId where(Graph& g, ValueId x) {
+ValueId where(QuantisedGraph& g, ValueId x) {
   return g.call("where",
                 {g.call("greater", {x, g.floats({}, 0.1f, 0.2f)}), x, g.call("negative", {x})});
 }
 
-ValueId pooled(Graph& g, ValueId x, std::string_view op) {
+ValueId pooled(QuantisedGraph& g, ValueId x, std::string_view op) {
   x = g.image(x);
   const Ints dims = g.shape(x);
   return g.call(
@@ -155,13 +155,14 @@ ValueId pooled(Graph& g, ValueId x, std::string_view op) {
       {{"kernel_shape", Ints{std::min<int64_t>(2, dims[2]), std::min<int64_t>(2, dims[3])}}});
 }
 
-#define UNARY(op) [](Graph& g, ValueId x) { return g.call(op, {x}); }
-#define WITH_ITSELF(op) [](Graph& g, ValueId x) { return g.call(op, {x, x}); }
+#define UNARY(op) [](QuantisedGraph& g, ValueId x) { return g.call(op, {x}); }
+#define WITH_ITSELF(op) [](QuantisedGraph& g, ValueId x) { return g.call(op, {x, x}); }
 
 const Op kOps[] = {
     {"conv", convolution<3, true>},
     {"conv_of_one_pixel", convolution<1, false>},
-    {"conv_relu", [](Graph& g, ValueId x) { return g.call("relu", {convolution<3, true>(g, x)}); },
+    {"conv_relu",
+     [](QuantisedGraph& g, ValueId x) { return g.call("relu", {convolution<3, true>(g, x)}); },
      0.02, 0},
     {"depthwise", depthwise},
     {"conv_transpose", transposed_convolution},
@@ -170,40 +171,42 @@ const Op kOps[] = {
     {"matmul_of_itself", product_with_itself, 0.3, 60},
     {"add", WITH_ITSELF("add"), 0.05, 120},
     {"add_vector",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("add", {x, g.floats({1}, 0.2f, 0.4f)});
      }},
     {"multiply", WITH_ITSELF("multiply"), 0.06, 3},
     {"swish",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("multiply", {x, g.call("sigmoid", {x})});
      },
      0.02, 20},
     {"subtract",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("subtract", {x, g.call("relu", {x})});
      }},
     {"divide",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("divide", {x, g.floats({1}, 1.5f, 1.9f)});
      }},
     {"minimum",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("minimum", {x, g.floats({1}, 0.4f, 0.5f)});
      }},
     {"maximum", WITH_ITSELF("maximum")},
     {"where", where},
     {"concat",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("concat", {x, x}, {{"axis", int64_t{-1}}});
      }},
-    {"max_pool", [](Graph& g, ValueId x) { return pooled(g, x, "max_pool"); }},
-    {"average_pool", [](Graph& g, ValueId x) { return pooled(g, x, "average_pool"); }, 0.0297, 110},
+    {"max_pool", [](QuantisedGraph& g, ValueId x) { return pooled(g, x, "max_pool"); }},
+    {"average_pool", [](QuantisedGraph& g, ValueId x) { return pooled(g, x, "average_pool"); },
+     0.0297, 110},
     {"global_average_pool",
-     [](Graph& g, ValueId x) { return g.call("global_average_pool", {g.image(x)}); }, 0.0113, 120},
+     [](QuantisedGraph& g, ValueId x) { return g.call("global_average_pool", {g.image(x)}); },
+     0.0113, 120},
     {"relu", UNARY("relu"), 0.02, 0},
     {"clip",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("clip", {x}, {{"min", 0.0}, {"max", 1.5}});
      },
      0.0059, 0},
@@ -214,69 +217,70 @@ const Op kOps[] = {
     {"elu", UNARY("elu"), 0.0191, 60},
     {"tanh", UNARY("tanh"), 0.0078, 128},
     {"gelu", UNARY("gelu"), 0.0171, 12},
-    {"sqrt", [](Graph& g, ValueId x) { return g.call("sqrt", {g.call("abs", {x})}); }, 0.0083, 0},
+    {"sqrt", [](QuantisedGraph& g, ValueId x) { return g.call("sqrt", {g.call("abs", {x})}); },
+     0.0083, 0},
     {"exp", UNARY("exp"), 0.11, 0},
     {"softmax",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("softmax", {x}, {{"axis", int64_t{-1}}});
      },
      0.0039, 0},
     {"layer_norm",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        const int64_t n = g.shape(x).back();
        return g.call("layer_norm", {x, g.floats({n}, 0.7f, 1.3f), g.floats({n}, -0.2f, 0.2f)});
      }},
     {"transpose",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("transpose", {g.image(x)}, {{"perm", Ints{0, 3, 1, 2}}});
      }},
     {"reshape",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.reshaped(x, {2, -1});
      }},
-    {"squeeze", [](Graph& g, ValueId x) { return g.call("squeeze", {x}); }},
+    {"squeeze", [](QuantisedGraph& g, ValueId x) { return g.call("squeeze", {x}); }},
     {"unsqueeze",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("unsqueeze", {x}, {{"axes", Ints{0}}});
      }},
     {"resize",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("resize", {g.image(x)}, {{"scales", Floats{1, 1, 2, 2}}, {"mode", "nearest"}});
      }},
     {"interpolate",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("resize", {g.image(x)}, {{"scales", Floats{1, 1, 2, 2}}, {"mode", "linear"}});
      },
      0.0297, 110},
     {"split",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        x = g.reshaped(x, {2, -1});
        const ValueId parts = g.call("split", {x}, {{"axis", int64_t{0}}, {"split", Ints{1, 1}}});
        return g.call("add", {parts, ValueId{parts.node, 1}});
      }},
     {"slice",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("slice", {x}, {{"starts", Ints{0}}, {"ends", Ints{5}}, {"axes", Ints{-1}}});
      }},
     {"pad",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        Ints pads(2 * g.shape(x).size(), 0);
        pads.back() = 2;
        return g.call("pad", {x}, {{"pads", pads}});
      }},
     {"gather",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("gather", {x, g.call("argmax", {x}, {{"axis", int64_t{-1}}})},
                      {{"axis", int64_t{-1}}});
      }},
     {"argmax",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("cast", {g.call("argmax", {x}, {{"axis", int64_t{-1}}})},
                      {{"to", DType::kF32}});
      },
      0.05, 0},
     {"reduce_mean",
-     [](Graph& g, ValueId x) {
+     [](QuantisedGraph& g, ValueId x) {
        return g.call("mean", {x}, {{"axes", Ints{-1}}});
      },
      0.0113, 120},
@@ -289,7 +293,7 @@ constexpr double kInputScale = 0.02013713, kNoRatio = 1.0371923;
 /// them reading one value. Appends a name per result.
 IRModule pairs_after(const Op& first, bool is_shared, std::vector<std::string>& branches) {
   IRModule module;
-  Graph g(module);
+  QuantisedGraph g(module);
   std::vector<ValueId> results, inputs;
   for (size_t k = 0; k < (is_shared ? 1 : std::size(kOps)); ++k)
     inputs.push_back(g.input(cat("x", k)));

@@ -49,7 +49,7 @@ void expect_same(const Values& got, const Values& wanted) {
   }
 }
 
-class SpecialValues : public testing::Test {
+class SpecialValues : public ::testing::Test {
  protected:
   struct Operand {
     std::vector<int64_t> dims;
@@ -76,13 +76,13 @@ class SpecialValues : public testing::Test {
   std::shared_ptr<const PluginSet> plugins_ = built_plugins();
 };
 
-struct Function {
+struct FunctionOfSpecialValues {
   const char* text;
   float (*f)(float x);
 };
 
 TEST_F(SpecialValues, GoThroughFunctionsOfOneOperand) {
-  const Function kFunctions[] = {
+  const FunctionOfSpecialValues kFunctions[] = {
       {"relu(%x)", [](float x) { return x < 0 ? 0 : x; }},
       {"leaky_relu(%x) {alpha=0.5}", [](float x) { return x < 0 ? 0.5f * x : x; }},
       {"clip(%x) {min=-1.0, max=2.0}", [](float x) { return x < -1  ? -1
@@ -107,7 +107,7 @@ TEST_F(SpecialValues, GoThroughFunctionsOfOneOperand) {
       {"power(%x, %two)", [](float x) { return std::pow(x, 2.0f); }},
   };
   const Values x = with_specials(33);
-  for (const Function& function : kFunctions) {
+  for (const FunctionOfSpecialValues& function : kFunctions) {
     Values wanted;
     for (float value : x) wanted.push_back(function.f(value));
     expect_by_each(cat("fn main(%x: f32[3,11]) { %half = const([0.5]) : f32[] %two = const([2.0]) "
@@ -310,7 +310,7 @@ const PostOp kPostOps[] = {
     {"hard_sigmoid(%m)", [](float x) { return greater(0, less(1, 0.2f * x + 0.5f)); }},
 };
 
-class PostOps : public SpecialValues, public testing::WithParamInterface<PostOp> {
+class PostOps : public SpecialValues, public ::testing::WithParamInterface<PostOp> {
  protected:
   /// A product by 1, which leaves the values as they are, and the op after it.
   std::string text() const {
@@ -360,7 +360,7 @@ TEST_P(PostOps, LoseNothingButNan) {
   expect_same(got, right);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, PostOps, testing::ValuesIn(kPostOps), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Table, PostOps, ::testing::ValuesIn(kPostOps), [](const auto& info) {
   return std::string(info.param.text).substr(0, std::string(info.param.text).find('('));
 });
 

@@ -19,12 +19,12 @@ using Dims = std::vector<int64_t>;
 
 /// Turns oneDNN's cache of primitives off. It returns a primitive that was made for other strides,
 /// so that results would depend on the order of tests.
-class WithoutPrimitiveCache : public testing::Environment {
+class WithoutPrimitiveCache : public ::testing::Environment {
  public:
   void SetUp() override { setenv("DNNL_PRIMITIVE_CACHE_CAPACITY", "0", 1); }
 };
-const testing::Environment* const kEnvironment =
-    testing::AddGlobalTestEnvironment(new WithoutPrimitiveCache);
+const ::testing::Environment* const kEnvironment =
+    ::testing::AddGlobalTestEnvironment(new WithoutPrimitiveCache);
 
 struct View {
   Dims base, perm;
@@ -61,7 +61,7 @@ std::string list(const Dims& dims) {
 }
 
 /// A program with a parameter per shape, and the values that it is run on.
-class Graph {
+class GraphOfViews {
  public:
   /// Returns the parameter of that shape; different shapes have different values.
   std::string param(const std::string& kind, const Dims& dims) {
@@ -137,7 +137,7 @@ const BinaryOp kBinary[] = {
     {"minimum", [](float x, float y) { return x < y ? x : y; }},
 };
 
-class OnednnViews : public testing::TestWithParam<BinaryOp> {
+class OnednnViews : public ::testing::TestWithParam<BinaryOp> {
  protected:
   /// Adds the view's op with a scalar, with a vector along the last dim, and with an operand of the
   /// same shape.
@@ -163,7 +163,7 @@ class OnednnViews : public testing::TestWithParam<BinaryOp> {
                           GetParam().name, " with ", y));
   }
 
-  Graph graph_;
+  GraphOfViews graph_;
   std::vector<std::vector<float>> wanted_;
   std::vector<std::string> labels_;
 };
@@ -179,7 +179,7 @@ TEST_P(OnednnViews, AreReadWhateverTheStrideOfADimOfOne) {
     expect_near(floats(results[k]), wanted_[k], labels_[k]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, OnednnViews, testing::ValuesIn(kBinary),
+INSTANTIATE_TEST_SUITE_P(Rows, OnednnViews, ::testing::ValuesIn(kBinary),
                          [](const auto& info) { return std::string(info.param.name); });
 
 struct UnaryOp {
@@ -209,7 +209,7 @@ const UnaryOp kUnary[] = {
 
 // Computes each function on a separate view, all in one graph.
 TEST(OnednnViews, AreReadByFunctionsWhateverTheStrideOfADimOfOne) {
-  Graph graph;
+  GraphOfViews graph;
   std::vector<std::vector<float>> wanted;
   std::vector<std::string> labels;
   for (const UnaryOp& op : kUnary) {
@@ -246,7 +246,7 @@ const Comparison kComparisons[] = {
 
 // Results of comparisons are in another order than the operand: byte by byte in that of the result.
 TEST(OnednnViews, AreComparedInTheOrderOfTheResult) {
-  Graph graph;
+  GraphOfViews graph;
   std::vector<std::vector<int>> wanted;
   for (const Comparison& op : kComparisons) {
     for (const View& view : views()) {

@@ -168,7 +168,7 @@ size_t check_points(const IRModule& module, const std::vector<Tensor>& inputs = 
   return points.size();
 }
 
-constexpr std::string_view kBlock = R"(
+constexpr std::string_view kBlockModel = R"(
 fn main(%x: f32[1,16,12,12], %w: f32[32,16,3,3], %b: f32[32,1,1], %v: f32[32,32,1,1]) {
   %0 = conv2d(%x, %w) {pads=[1,1,1,1]}
   %1 = add(%0, %b)
@@ -180,7 +180,7 @@ fn main(%x: f32[1,16,12,12], %w: f32[32,16,3,3], %b: f32[32,1,1], %v: f32[32,32,
 })";
 
 TEST(OnednnKnobs, OfABlockOfConvolutionsAllGiveTheReference) {
-  const IRModule module = with_weights(kBlock);
+  const IRModule module = with_weights(kBlockModel);
   const auto tasks = tasks_of(module);
   // One of "loop", "blocked" and "nhwc" is what "any" builds; it depends on the machine.
   EXPECT_THAT(values_of(tasks, "convolution"), SizeIs(Ge(3)));
@@ -333,7 +333,7 @@ TEST(OnednnKnobs, OfEqualComputationsAreOneTask) {
 }
 
 TEST(OnednnKnobs, RefuseAPointOutsideOfTheSpace) {
-  const auto tasks = tasks_of(with_weights(kBlock));
+  const auto tasks = tasks_of(with_weights(kBlockModel));
   ASSERT_THAT(tasks, SizeIs(1));
   const auto plugins = built_plugins();
   auto compile = [&](Point point) {

@@ -11,11 +11,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Config {
+struct OperandsConfig {
   const char* name;
   std::vector<std::string> compilers;
 };
-const Config kConfigs[] = {{"json", {"json"}}, {"llvm", {"llvm"}}, {"default", {}}};
+const OperandsConfig kOperandsConfigs[] = {{"json", {"json"}}, {"llvm", {"llvm"}}, {"default", {}}};
 
 std::string shown(const std::vector<double>& values) {
   std::string text;
@@ -40,7 +40,7 @@ void expect_refusal(const Outcome& outcome) {
 TEST(Operands, GiveTheRightResultOrAnErrorOfTheRun) {
   auto plugins = built_plugins();
   for (const OperandRow& row : operand_rows()) {
-    for (const Config& config : kConfigs) {
+    for (const OperandsConfig& config : kOperandsConfigs) {
       SCOPED_TRACE(cat(row.op, "(", row.operands, ") by ", config.name, ", at run time"));
       auto outcome = [&](const std::vector<double>& elements) {
         return run_node(row, elements, false, plugins, config.compilers);

@@ -95,17 +95,17 @@ std::vector<OperandRow> rows_of_attributes() {
   };
 }
 
-struct Config {
+struct TooLargeConfig {
   const char* name;
   std::vector<std::string> compilers;
 };
-const Config kConfigs[] = {
+const TooLargeConfig kTooLargeConfigs[] = {
     {"json", {"json"}}, {"llvm", {"llvm"}}, {"onednn,llvm", {"onednn", "llvm"}}};
 
 /// Compiles, and checks the error and the time of the processor.
 void expect_refusal(const OperandRow& row, const std::vector<double>& elements) {
   static const auto plugins = built_plugins();
-  for (const Config& config : kConfigs) {
+  for (const TooLargeConfig& config : kTooLargeConfigs) {
     SCOPED_TRACE(cat(row.op, "(", row.operands, ") by ", config.name));
     const std::clock_t begin = std::clock();
     const Status status = compile_node(row, elements, plugins, config.compilers);

@@ -2,13 +2,13 @@
 // Ops of two inputs with broadcasting, and where.
 #include <limits>
 
+#include "ops/constants.h"
 #include "support/run_op.h"
 
 namespace byoc::testing {
 namespace {
 
-const TensorType kX{DType::kF32, {Dim(2), Dim(3)}};
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
+const TensorType kMatrix{DType::kF32, {Dim(2), Dim(3)}};
 
 Values truth(const std::vector<int64_t>& dims, std::vector<double> values) {
   return tensor(DType::kBool, dims, std::move(values));
@@ -23,7 +23,7 @@ Values u8(std::vector<double> values) {
 }
 
 TEST(BinaryInfer, Broadcasts) {
-  EXPECT_EQ(infer("add", {kX, {DType::kF32, {Dim(3)}}}), "f32[2,3]");
+  EXPECT_EQ(infer("add", {kMatrix, {DType::kF32, {Dim(3)}}}), "f32[2,3]");
   EXPECT_EQ(infer("less", {type_of(DType::kF32, {2, 1}), type_of(DType::kF32, {4, 1, 3})}),
             "bool[4,2,3]");
 }
@@ -32,23 +32,24 @@ TEST(BinaryInfer, BroadcastsASymbolicDimWithItselfAndWithOne) {
   TensorType n{DType::kF32, {Dim::symbol("N"), Dim(3)}};
   EXPECT_EQ(infer("add", {n, n}), "f32[N,3]");
   EXPECT_EQ(infer("add", {n, {DType::kF32, {Dim(1), Dim(3)}}}), "f32[N,3]");
-  EXPECT_EQ(infer("add", {n, kX}),
+  EXPECT_EQ(infer("add", {n, kMatrix}),
             "add: dims N and 2 do not broadcast before their sizes are known (f32[N,3], f32[2,3])");
 }
 
 TEST(BinaryInfer, RejectsDimsThatDoNotBroadcast) {
-  EXPECT_EQ(infer("add", {kX, type_of(DType::kF32, {4})}),
+  EXPECT_EQ(infer("add", {kMatrix, type_of(DType::kF32, {4})}),
             "add: dims 3 and 4 do not broadcast (f32[2,3], f32[4])");
 }
 
 TEST(BinaryInfer, RejectsMixedDtypes) {
-  EXPECT_EQ(infer("multiply", {kX, type_of(DType::kI64, {3})}),
+  EXPECT_EQ(infer("multiply", {kMatrix, type_of(DType::kI64, {3})}),
             "multiply: inputs 0 and 1 are f32[2,3] and i64[3], expects one dtype");
 }
 
 TEST(BinaryInfer, RejectsDtypesItDoesNotKnow) {
-  EXPECT_EQ(infer("logical_and", {kX, kX}), "logical_and: a is f32[2,3], expects one of bool");
-  EXPECT_EQ(infer("bitwise_or", {kX, kX}),
+  EXPECT_EQ(infer("logical_and", {kMatrix, kMatrix}),
+            "logical_and: a is f32[2,3], expects one of bool");
+  EXPECT_EQ(infer("bitwise_or", {kMatrix, kMatrix}),
             "bitwise_or: a is f32[2,3], expects one of i8 u8 i16 u16 i32 u32 i64 u64");
 }
 
@@ -59,7 +60,7 @@ TEST(BinaryInfer, RejectsAnUnknownDirection) {
 }
 
 TEST(PReluInfer, RejectsASlopeLargerThanX) {
-  EXPECT_EQ(infer("prelu", {kX, type_of(DType::kF32, {4, 2, 3})}),
+  EXPECT_EQ(infer("prelu", {kMatrix, type_of(DType::kF32, {4, 2, 3})}),
             "prelu: slope f32[4,2,3] does not broadcast to the shape of x f32[2,3]");
 }
 
@@ -75,8 +76,9 @@ TEST(WhereInfer, BroadcastsAllThree) {
   EXPECT_EQ(infer("where", {type_of(DType::kBool, {2, 1}), type_of(DType::kI64, {3}),
                             type_of(DType::kI64, {})}),
             "i64[2,3]");
-  EXPECT_EQ(infer("where", {kX, kX, kX}), "where: condition is f32[2,3], expects one of bool");
-  EXPECT_EQ(infer("where", {type_of(DType::kBool, {}), kX, type_of(DType::kI64, {})}),
+  EXPECT_EQ(infer("where", {kMatrix, kMatrix, kMatrix}),
+            "where: condition is f32[2,3], expects one of bool");
+  EXPECT_EQ(infer("where", {type_of(DType::kBool, {}), kMatrix, type_of(DType::kI64, {})}),
             "where: x is f32[2,3] and y is i64[], expects one dtype");
 }
 

@@ -2,13 +2,11 @@
 // Conversion of element types.
 #include <limits>
 
+#include "ops/constants.h"
 #include "support/run_op.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
 
 Values cast(const Values& x, DType to) { return run_op1("cast", {x}, {{"to", to}}); }
 

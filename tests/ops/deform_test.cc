@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // deform_columns and col2im. Expected values: torchvision 0.14 (ops.deform_conv2d with weights that
 // select one column) and torch 1.13 (nn.functional.fold), in f64.
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kSmall = 1e-6;  // the expected values are written with seven digits
 
 Values quarters(const std::vector<int64_t>& dims, int64_t step, int64_t modulus, int64_t shift) {
   Values out = pattern(dims, step, modulus, shift);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dft. Expected values: numpy 1.24 (fft.fft, rfft, ifft, irfft) in f64.
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kSmall = 1e-6;  // the expected values are written with seven digits
 
 TEST(Dft, TransformsRealSignals) {
   expect_near(

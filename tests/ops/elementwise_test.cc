@@ -3,18 +3,19 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/constants.h"
 #include "support/run_op.h"
 
 namespace byoc::testing {
 namespace {
 
-struct Case {
+struct FunctionCase {
   const char* op;
   std::vector<double> x, y;
   Attrs attrs = {};
 };
 
-const Case kCases[] = {
+const FunctionCase kFunctionCases[] = {
     {"sqrt",
      {0.25, 0.5, 1, 2.5, 10},
      {0.5, 0.707106781186548, 1, 1.58113883008419, 3.16227766016838}},
@@ -142,7 +143,7 @@ const Case kCases[] = {
 
 // Every x is exact in every dtype, so 16-bit floats add one rounding, that of the result.
 TEST(Elementwise, AgreesWithPublishedValuesInEveryFloat) {
-  for (const Case& row : kCases) {
+  for (const FunctionCase& row : kFunctionCases) {
     for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16}) {
       SCOPED_TRACE(cat(row.op, row.attrs, " ", dtype));
       auto n = static_cast<int64_t>(row.x.size());
@@ -151,9 +152,6 @@ TEST(Elementwise, AgreesWithPublishedValuesInEveryFloat) {
     }
   }
 }
-
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Elementwise, RoundsHalvesToEven) {
   Values x = f32({6}, {-2.5, -1.5, -0.5, 0.5, 1.5, 2.4});

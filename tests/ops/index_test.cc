@@ -7,16 +7,16 @@
 namespace byoc::testing {
 namespace {
 
-const Dim kN = Dim::symbol("N");
+const Dim kRowsN = Dim::symbol("N");
 
-Values range(const std::vector<int64_t>& dims) { return pattern(dims, 1, 1000, 0); }
+Values counting(const std::vector<int64_t>& dims) { return pattern(dims, 1, 1000, 0); }
 TensorType i64_type(const std::vector<int64_t>& dims) { return type_of(DType::kI64, dims); }
 
 TEST(Gather, PicksEntriesAlongAnAxis) {
-  expect_close(run_op1("gather", {range({2, 3, 2}), i64({2, 2}, {0, 2, 1, -3})}, {{"axis", 1}}),
+  expect_close(run_op1("gather", {counting({2, 3, 2}), i64({2, 2}, {0, 2, 1, -3})}, {{"axis", 1}}),
                f32({2, 2, 2, 2}, {0, 1, 4, 5, 2, 3, 0, 1, 6, 7, 10, 11, 8, 9, 6, 7}));
-  expect_close(run_op1("gather", {range({3}), tensor(DType::kI32, {}, {-1})}), f32({}, {2}));
-  EXPECT_EQ(run_op1("gather", {range({3, 2}), i64({0}, {})}).type, f32_type({0, 2}));
+  expect_close(run_op1("gather", {counting({3}), tensor(DType::kI32, {}, {-1})}), f32({}, {2}));
+  EXPECT_EQ(run_op1("gather", {counting({3, 2}), i64({0}, {})}).type, f32_type({0, 2}));
   EXPECT_EQ(run_op1("gather", {f32({0, 2}, {}), i64({0}, {})}).type, f32_type({0, 2}));
 }
 
@@ -29,11 +29,11 @@ std::string error_of(const char* op, const std::vector<Values>& inputs, Attrs at
 
 TEST(Gather, RefusesIndicesOutside) {
   for (double index : {3.0, -4.0, 9e15, -9e15}) {
-    EXPECT_EQ(error_of("gather", {range({3}), i64({4}, {2, -3, index, 77})}),
+    EXPECT_EQ(error_of("gather", {counting({3}), i64({4}, {2, -3, index, 77})}),
               cat("gather: index ", static_cast<int64_t>(index),
                   " is outside of [-3, 3), the extent is 3"));
   }
-  EXPECT_EQ(error_of("gather", {range({2, 3}), tensor(DType::kI32, {}, {-4})}, {{"axis", 1}}),
+  EXPECT_EQ(error_of("gather", {counting({2, 3}), tensor(DType::kI32, {}, {-4})}, {{"axis", 1}}),
             "gather: index -4 is outside of [-3, 3), the extent is 3");
 }
 
@@ -58,7 +58,7 @@ TEST(CheckRange, NamesTheOperandOfANumberOutside) {
 }
 
 TEST(Gather, RejectsWhatDoesNotFit) {
-  EXPECT_EQ(infer("gather", {f32_type({kN, 5}), i64_type({2})}, {{"axis", 1}}), "f32[N,2]");
+  EXPECT_EQ(infer("gather", {f32_type({kRowsN, 5}), i64_type({2})}, {{"axis", 1}}), "f32[N,2]");
   EXPECT_EQ(infer("gather", {f32_type({3}), f32_type({2})}),
             "gather: indices is f32[2], expects one of i32 i64");
   EXPECT_EQ(infer("gather", {f32_type({3}), i64_type({2})}, {{"axis", 1}}),
@@ -68,17 +68,17 @@ TEST(Gather, RejectsWhatDoesNotFit) {
 }
 
 TEST(GatherElements, PicksOneEntryAnElement) {
-  expect_close(run_op1("gather_elements", {range({3, 3}), i64({2, 3}, {1, 2, 0, 2, -3, 0})}),
+  expect_close(run_op1("gather_elements", {counting({3, 3}), i64({2, 3}, {1, 2, 0, 2, -3, 0})}),
                f32({2, 3}, {3, 7, 2, 6, 1, 2}));
-  expect_close(
-      run_op1("gather_elements", {range({2, 2}), i64({2, 3}, {1, 0, 1, 0, 0, 1})}, {{"axis", 1}}),
-      f32({2, 3}, {1, 0, 1, 2, 2, 3}));
-  EXPECT_EQ(run_op1("gather_elements", {range({2, 2}), i64({0, 2}, {})}).type, f32_type({0, 2}));
+  expect_close(run_op1("gather_elements", {counting({2, 2}), i64({2, 3}, {1, 0, 1, 0, 0, 1})},
+                       {{"axis", 1}}),
+               f32({2, 3}, {1, 0, 1, 2, 2, 3}));
+  EXPECT_EQ(run_op1("gather_elements", {counting({2, 2}), i64({0, 2}, {})}).type, f32_type({0, 2}));
 }
 
 TEST(GatherElements, RefusesIndicesOutside) {
   for (double index : {2.0, -3.0}) {
-    EXPECT_EQ(error_of("gather_elements", {range({2, 2}), i64({1, 2}, {0, index})}),
+    EXPECT_EQ(error_of("gather_elements", {counting({2, 2}), i64({1, 2}, {0, index})}),
               cat("gather_elements: index ", index, " is outside of [-2, 2), the extent is 2"));
   }
 }
@@ -100,17 +100,18 @@ TEST(GatherNd, PicksSlices) {
                f32({2}, {0, 3}));
   expect_close(run_op1("gather_nd", {f32({2, 2}, {0, 1, 2, 3}), i64({2, 1}, {1, 0})}),
                f32({2, 2}, {2, 3, 0, 1}));
-  expect_close(run_op1("gather_nd", {range({2, 2, 2}), i64({2, 1}, {1, 0})}, {{"batch_dims", 1}}),
-               f32({2, 2}, {2, 3, 4, 5}));
-  expect_close(run_op1("gather_nd", {range({2, 2}), i64({1, 2}, {-1, 1})}), f32({1}, {3}));
-  expect_close(run_op1("gather_nd", {range({2, 2}), i64({1, 0}, {})}),
+  expect_close(
+      run_op1("gather_nd", {counting({2, 2, 2}), i64({2, 1}, {1, 0})}, {{"batch_dims", 1}}),
+      f32({2, 2}, {2, 3, 4, 5}));
+  expect_close(run_op1("gather_nd", {counting({2, 2}), i64({1, 2}, {-1, 1})}), f32({1}, {3}));
+  expect_close(run_op1("gather_nd", {counting({2, 2}), i64({1, 0}, {})}),
                f32({1, 2, 2}, {0, 1, 2, 3}));
 }
 
 TEST(GatherNd, RefusesIndicesOutsideOfTheirOwnDim) {
-  EXPECT_EQ(error_of("gather_nd", {range({4, 2}), i64({2, 2}, {3, 1, -4, 2})}),
+  EXPECT_EQ(error_of("gather_nd", {counting({4, 2}), i64({2, 2}, {3, 1, -4, 2})}),
             "gather_nd: index 2 is outside of [-2, 2), the extent is 2");
-  EXPECT_EQ(error_of("gather_nd", {range({4, 2}), i64({2, 2}, {3, 1, -5, 0})}),
+  EXPECT_EQ(error_of("gather_nd", {counting({4, 2}), i64({2, 2}, {3, 1, -5, 0})}),
             "gather_nd: index -5 is outside of [-4, 4), the extent is 4");
 }
 
@@ -121,7 +122,7 @@ TEST(GatherNd, RejectsWhatDoesNotFit) {
   EXPECT_EQ(
       error({2, 2}, {2, 3}, 0),
       "gather_nd: rows of 3 indices name more dims than x has (x f32[2,2], indices i64[2,3])");
-  EXPECT_EQ(error({2, 2}, {2, kN}, 0),
+  EXPECT_EQ(error({2, 2}, {2, kRowsN}, 0),
             "gather_nd: the last dim of indices must be known (x f32[2,2], indices i64[2,N])");
   EXPECT_EQ(error({2, 2}, {}, 0),
             "gather_nd: the last dim of indices must be known (x f32[2,2], indices i64[])");
@@ -206,16 +207,16 @@ TEST(ScatterNd, WritesSlices) {
                           f32({4}, {9, 10, 11, 12})},
                          "none"),
                f32({8}, {1, 11, 3, 10, 9, 6, 7, 12}));
-  std::vector<Values> in = {range({3, 2}), i64({2, 1}, {-1, 0}), f32({2, 2}, {5, 6, 7, 8})};
+  std::vector<Values> in = {counting({3, 2}), i64({2, 1}, {-1, 0}), f32({2, 2}, {5, 6, 7, 8})};
   expect_close(scattered("scatter_nd", in, "none"), f32({3, 2}, {7, 8, 2, 3, 5, 6}));
   expect_close(scattered("scatter_nd", in, "add"), f32({3, 2}, {7, 9, 2, 3, 9, 11}));
-  expect_close(
-      scattered("scatter_nd", {range({2}), tensor(DType::kI32, {0, 1}, {}), f32({0}, {})}, "none"),
-      range({2}));
+  expect_close(scattered("scatter_nd",
+                         {counting({2}), tensor(DType::kI32, {0, 1}, {}), f32({0}, {})}, "none"),
+               counting({2}));
 }
 
 TEST(ScatterNd, RefusesIndicesOutside) {
-  EXPECT_EQ(error_of("scatter_nd", {range({3, 2}), i64({1, 2}, {0, -3}), f32({1}, {5})}),
+  EXPECT_EQ(error_of("scatter_nd", {counting({3, 2}), i64({1, 2}, {0, -3}), f32({1}, {5})}),
             "scatter_nd: index -3 is outside of [-2, 2), the extent is 2");
   EXPECT_EQ(error_of("scatter_nd", {f32({0, 2}, {}), i64({1, 1}, {0}), f32({1, 2}, {5, 6})}),
             "scatter_nd: index 0 is outside of [0, 0), the extent is 0");

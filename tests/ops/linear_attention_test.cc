@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // linear_attention. Expected values: numpy in f64, from the recurrence of the ONNX specification
 // written with outer and matrix products.
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kSmall = 1e-6;  // the expected values are written with seven digits
 
 Values scaled(Values values, double factor, double shift = 0) {
   for (double& value : values.values) value = value * factor + shift;

@@ -5,13 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kInf = std::numeric_limits<double>::infinity(),
-             kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<double> decoded(const char* format, std::vector<double> codes) {
   auto n = static_cast<int64_t>(codes.size());
@@ -86,14 +84,14 @@ TEST(EncodeFloat, SaturatesOrNotBeyondTheGreatestNumber) {
 TEST(EncodeFloat, KeepsTheSignOfZeroWhereThereIsOne) {
   EXPECT_EQ(encoded("f8e4m3fn", {-0.0, 0.0}), (List{0x80, 0}));
   EXPECT_EQ(encoded("f8e4m3fnuz", {-0.0, -0x1p-20}), (List{0, 0}));
-  EXPECT_EQ(encoded("f8e4m3fn", {kNan})[0], 0x7f);
-  EXPECT_EQ(encoded("f8e4m3fnuz", {kNan})[0], 0x80);
+  EXPECT_EQ(encoded("f8e4m3fn", {kNaN})[0], 0x7f);
+  EXPECT_EQ(encoded("f8e4m3fnuz", {kNaN})[0], 0x80);
 }
 
 // log(-1) is -NaN by one library, NaN by another: IEEE 754 does not determine the sign.
 TEST(EncodeFloat, LeavesOutTheSignOfNan) {
   for (const char* format : {"f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f8e8m0"})
-    EXPECT_EQ(encoded(format, {-kNan}), encoded(format, {kNan})) << format;
+    EXPECT_EQ(encoded(format, {-kNaN}), encoded(format, {kNaN})) << format;
 }
 
 // The table of ONNX's Cast to FLOAT8E8M0.
@@ -102,8 +100,8 @@ TEST(EncodeFloat, RoundsScalesAsStated) {
   EXPECT_EQ(encoded("f8e8m0", {1, 1.25, 1.5, 2}, up), (List{127, 128, 128, 128}));
   EXPECT_EQ(encoded("f8e8m0", {1, 1.25, 1.5, 1.99}, down), (List{127, 127, 127, 127}));
   EXPECT_EQ(encoded("f8e8m0", {1.25, 1.5, 1.75}), (List{127, 128, 128}));
-  EXPECT_EQ(encoded("f8e8m0", {0, kNan, kInf}, up), (List{0, 255, 254}));
-  EXPECT_EQ(encoded("f8e8m0", {0, kNan, kInf}, open), (List{255, 255, 255}));
+  EXPECT_EQ(encoded("f8e8m0", {0, kNaN, kInf}, up), (List{0, 255, 254}));
+  EXPECT_EQ(encoded("f8e8m0", {0, kNaN, kInf}, open), (List{255, 255, 255}));
 }
 
 TEST(EncodeFloat, RoundsF64Once) {  // by way of f32, the excess over the half would be lost

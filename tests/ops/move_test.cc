@@ -6,7 +6,7 @@
 namespace byoc::testing {
 namespace {
 
-const Dim kN = Dim::symbol("N");
+const Dim kMovedN = Dim::symbol("N");
 
 Values range(const std::vector<int64_t>& dims, DType dtype = DType::kF32) {
   return pattern(dims, 1, 1000, 0, dtype);
@@ -28,8 +28,8 @@ TEST(Transpose, RejectsWhatIsNoPermutation) {
   auto permuted = [](const Shape& x, Ints perm) {
     return infer("transpose", {f32_type(x)}, {{"perm", std::move(perm)}});
   };
-  EXPECT_EQ(permuted({kN, 3}, {1, 0}), "f32[3,N]");
-  EXPECT_EQ(permuted({kN, 3, 4}, {}), "f32[4,3,N]");
+  EXPECT_EQ(permuted({kMovedN, 3}, {1, 0}), "f32[3,N]");
+  EXPECT_EQ(permuted({kMovedN, 3, 4}, {}), "f32[4,3,N]");
   EXPECT_EQ(permuted({2, 3}, {0, 0}),
             "transpose: perm [0,0] is no permutation of the dims (x f32[2,3])");
   EXPECT_EQ(permuted({2, 3}, {0, 2}),
@@ -45,7 +45,7 @@ TEST(Expand, BroadcastsBothWays) {
                f32({2, 2, 3}, {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}));
   expect_close(run_op1("expand", {f32({2, 1}, {1, 2})}, {{"shape", Ints{}}}), f32({2, 1}, {1, 2}));
   EXPECT_EQ(run_op1("expand", {f32({1}, {1})}, {{"shape", Ints{3, 0}}}).type, f32_type({3, 0}));
-  EXPECT_EQ(infer("expand", {f32_type({kN, 1})}, {{"shape", Ints{1, 4}}}), "f32[N,4]");
+  EXPECT_EQ(infer("expand", {f32_type({kMovedN, 1})}, {{"shape", Ints{1, 4}}}), "f32[N,4]");
 }
 
 TEST(Expand, RejectsWhatDoesNotBroadcast) {
@@ -60,7 +60,7 @@ TEST(Tile, RepeatsDims) {
       run_op1("tile", {range({2, 3})}, {{"repeats", Ints{2, 2}}}),
       f32({4, 6}, {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
   EXPECT_EQ(run_op1("tile", {range({2, 3})}, {{"repeats", Ints{0, 2}}}).type, f32_type({0, 6}));
-  EXPECT_EQ(infer("tile", {f32_type({kN, 3})}, {{"repeats", Ints{1, 2}}}), "f32[N,6]");
+  EXPECT_EQ(infer("tile", {f32_type({kMovedN, 3})}, {{"repeats", Ints{1, 2}}}), "f32[N,6]");
 }
 
 TEST(Tile, RejectsWhatDoesNotFit) {
@@ -69,7 +69,7 @@ TEST(Tile, RejectsWhatDoesNotFit) {
   };
   EXPECT_EQ(tiled({2, 3}, {2}), "tile: repeats has 1 entries, expected 2 (x f32[2,3])");
   EXPECT_EQ(tiled({2}, {-1}), "tile: repeats holds -1 (x f32[2])");
-  EXPECT_EQ(tiled({kN}, {2}), "tile: dim 0 must be known (x f32[N])");
+  EXPECT_EQ(tiled({kMovedN}, {2}), "tile: dim 0 must be known (x f32[N])");
   EXPECT_EQ(tiled({4, 0}, {int64_t{1} << 62, 1}),
             "tile: dim 0 times 4611686018427387904 does not fit in 63 bits (x f32[4,0])");
 }
@@ -100,7 +100,7 @@ TEST(DepthToSpace, RejectsWhatDoesNotFit) {
       "depth_to_space: blocksize is 0, expected at least 1 and less than 2^31 (x f32[1,8,3,4])");
   EXPECT_EQ(infer("depth_to_space", {f32_type({8, 3, 4})}, {{"blocksize", 2}}),
             "depth_to_space: x has rank 3, expects 4 (x f32[8,3,4])");
-  EXPECT_EQ(infer("depth_to_space", {f32_type({1, 4, kN, 4})}, {{"blocksize", 2}}),
+  EXPECT_EQ(infer("depth_to_space", {f32_type({1, 4, kMovedN, 4})}, {{"blocksize", 2}}),
             "depth_to_space: dim 2 must be known (x f32[1,4,N,4])");
   EXPECT_EQ(infer("space_to_depth", x, {{"blocksize", 2}}),
             "space_to_depth: extents do not divide into blocks of 2 (x f32[1,8,3,4])");
@@ -142,8 +142,9 @@ TEST(Slice, ClampsWhatLiesOutside) {
 TEST(Slice, PassesSymbolicDimsThatItTakesWhole) {
   Attrs all = {{"starts", Ints{0}}, {"ends", Ints{INT64_MAX}}},
         part = {{"starts", Ints{0}}, {"ends", Ints{2}}};
-  EXPECT_EQ(infer("slice", {f32_type({kN, 2})}, all), "f32[N,2]");
-  EXPECT_EQ(infer("slice", {f32_type({kN, 2})}, part), "slice: dim 0 must be known (x f32[N,2])");
+  EXPECT_EQ(infer("slice", {f32_type({kMovedN, 2})}, all), "f32[N,2]");
+  EXPECT_EQ(infer("slice", {f32_type({kMovedN, 2})}, part),
+            "slice: dim 0 must be known (x f32[N,2])");
   EXPECT_EQ(infer("slice", {f32_type({Dim::symbol("B", 0, 2), 2})}, part), "f32[B<=2,2]");
 }
 
@@ -229,8 +230,9 @@ TEST(Pad, RejectsWhatDoesNotFit) {
   auto inferred = [](const Shape& x, Ints pads, std::string mode) {
     return infer("pad", {f32_type(x)}, {{"pads", std::move(pads)}, {"mode", std::move(mode)}});
   };
-  EXPECT_EQ(inferred({kN, 2}, {0, 1, 0, 1}, "constant"), "f32[N,4]");
-  EXPECT_EQ(inferred({kN, 2}, {1, 1, 0, 1}, "constant"), "pad: dim 0 must be known (x f32[N,2])");
+  EXPECT_EQ(inferred({kMovedN, 2}, {0, 1, 0, 1}, "constant"), "f32[N,4]");
+  EXPECT_EQ(inferred({kMovedN, 2}, {1, 1, 0, 1}, "constant"),
+            "pad: dim 0 must be known (x f32[N,2])");
   EXPECT_EQ(inferred({2}, {1}, "constant"), "pad: pads has 1 entries, expected 2 (x f32[2])");
   EXPECT_EQ(inferred({2}, {1, 1}, "mirror"),
             "pad: mode is \"mirror\", expected constant, reflect, edge or wrap (x f32[2])");

@@ -2,12 +2,12 @@
 // Normalisations. Expected values: torch 1.13 in f64, epsilon 1e-3.
 #include <cmath>
 
+#include "ops/constants.h"
 #include "support/run_op.h"
 
 namespace byoc::testing {
 namespace {
 
-constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
 const std::vector<double> kScale = {1.5, -0.5, 2, 1}, kBias = {0.25, 1, -1, 0};
 const std::vector<double> kX = {-2,  1.5,  -0.5, 3, 1,  -1,  2.5, 0.5,  -1.5, 2, 0,  -2,
                                 1.5, -0.5, 3,    1, -1, 2.5, 0.5, -1.5, 2,    0, -2, 1.5};

@@ -6,7 +6,7 @@
 namespace byoc::testing {
 namespace {
 
-const double kSmall = 1e-5;  // the expected values are written with six digits
+const double kSixDigits = 1e-5;  // the expected values are written with six digits
 
 Values eighths(Values values) {
   for (double& value : values.values) value /= 8;
@@ -37,15 +37,15 @@ TEST(Lstm, RunsBothWaysFromInitialStates) {
                                  0.027871,  -0.229275, -0.155182, -0.025877, -0.058345, -0.162862,
                                  0.070101,  -0.166264, 0.032827,  -0.245332, -0.207029, -0.102683,
                                  -0.155759, -0.165855, 0.129820,  -0.071712, 0.035295,  -0.193365}),
-              kSmall);
+              kSixDigits);
   expect_near(y[1],
               f32({2, 2, 2}, {-0.207029, -0.102683, -0.155759, -0.165855, 0.168137, -0.081488,
                               0.027871, -0.229275}),
-              kSmall);
+              kSixDigits);
   expect_near(y[2],
               f32({2, 2, 2}, {-0.446785, -0.172821, -0.315358, -0.282162, 0.300774, -0.170156,
                               0.048781, -0.458743}),
-              kSmall);
+              kSixDigits);
 }
 
 TEST(Lstm, StartsFromZerosWithoutStates) {
@@ -53,8 +53,8 @@ TEST(Lstm, StartsFromZerosWithoutStates) {
   expect_near(y[0],
               f32({3, 1, 2, 2}, {-0.046766, 0.073111, 0.057432, -0.042109, 0.030467, -0.001106,
                                  0.072529, -0.054954, 0.012290, -0.043217, 0.020138, -0.066456}),
-              kSmall);
-  expect_near(y[2], f32({1, 2, 2}, {0.022166, -0.075350, 0.035622, -0.116348}), kSmall);
+              kSixDigits);
+  expect_near(y[2], f32({1, 2, 2}, {0.022166, -0.075350, 0.035622, -0.116348}), kSixDigits);
 }
 
 TEST(Lstm, RunsInReverse) {
@@ -62,8 +62,8 @@ TEST(Lstm, RunsInReverse) {
   expect_near(y[0],
               f32({3, 1, 2, 2}, {-0.027313, 0.050138, 0.071832, -0.067032, 0.046510, -0.054577,
                                  0.033174, -0.048676, -0.003994, -0.042643, -0.016309, -0.037576}),
-              kSmall);
-  expect_near(y[1], f32({1, 2, 2}, {-0.027313, 0.050138, 0.071832, -0.067032}), kSmall);
+              kSixDigits);
+  expect_near(y[1], f32({1, 2, 2}, {-0.027313, 0.050138, 0.071832, -0.067032}), kSixDigits);
 }
 
 TEST(Lstm, LooksThroughPeepholes) {
@@ -73,8 +73,8 @@ TEST(Lstm, LooksThroughPeepholes) {
   expect_near(y[0],
               f32({3, 1, 2, 2}, {-0.129481, 0.123231, 0.057432, -0.105585, -0.001937, 0.027596,
                                  0.069598, -0.085739, -0.003265, -0.027968, 0.018177, -0.081184}),
-              kSmall);
-  expect_near(y[2], f32({1, 2, 2}, {-0.005907, -0.048616, 0.032044, -0.140127}), kSmall);
+              kSixDigits);
+  expect_near(y[2], f32({1, 2, 2}, {-0.005907, -0.048616, 0.032044, -0.140127}), kSixDigits);
 }
 
 TEST(Lstm, KeepsItsStatesWhenThereAreNoSteps) {
@@ -91,13 +91,13 @@ TEST(Gru, ResetsBeforeOrAfterTheProduct) {
   expect_near(y[0],
               f32({3, 1, 2, 2}, {-0.237425, 0.244242, 0.168326, 0.566031, 0.198537, 0.386849,
                                  0.395990, 0.520004, 0.123300, 0.296251, 0.239187, 0.347903}),
-              kSmall);
+              kSixDigits);
   y = outputs("gru", in, {});
   expect_near(y[0],
               f32({3, 1, 2, 2}, {-0.296466, 0.343800, 0.094148, 0.647826, 0.101218, 0.519860,
                                  0.297840, 0.646946, 0.014644, 0.457460, 0.131604, 0.507458}),
-              kSmall);
-  expect_near(y[1], f32({1, 2, 2}, {0.014644, 0.457460, 0.131604, 0.507458}), kSmall);
+              kSixDigits);
+  expect_near(y[1], f32({1, 2, 2}, {0.014644, 0.457460, 0.131604, 0.507458}), kSixDigits);
 }
 
 TEST(Rnn, RunsBothWays) {
@@ -107,11 +107,11 @@ TEST(Rnn, RunsBothWays) {
                                  0.127050,  -0.349476, -0.498007, -0.114448, -0.413709, -0.158155,
                                  0.035250,  -0.369107, 0.070265,  -0.385961, -0.397818, -0.044457,
                                  -0.406964, -0.096895, 0.509830,  0.108941,  0.462117,  0.093476}),
-              kSmall);
+              kSixDigits);
   expect_near(y[1],
               f32({2, 2, 2}, {-0.397818, -0.044457, -0.406964, -0.096895, 0.258175, -0.341426,
                               0.127050, -0.349476}),
-              kSmall);
+              kSixDigits);
 }
 
 TEST(Recurrent, RefusesLengthsOutside) {

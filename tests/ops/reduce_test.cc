@@ -3,25 +3,23 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/constants.h"
 #include "support/run_op.h"
 
 namespace byoc::testing {
 namespace {
 
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
-const TensorType kX{DType::kF32, {Dim(2), Dim(3), Dim(4)}};
+const TensorType kCube{DType::kF32, {Dim(2), Dim(3), Dim(4)}};
 constexpr const char* kReductions[] = {"sum", "mean", "max",        "min",     "prod",
                                        "l1",  "l2",   "sum_square", "log_sum", "log_sum_exp"};
-constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
 
 TEST(ReduceInfer, DropsOrKeepsAxes) {
   for (const char* op : kReductions) {
-    EXPECT_EQ(infer(op, {kX}), "f32[1,1,1]");
-    EXPECT_EQ(infer(op, {kX}, {{"keepdims", false}}), "f32[]");
-    EXPECT_EQ(infer(op, {kX}, {{"axes", Ints{-1, 0}}}), "f32[1,3,1]");
-    EXPECT_EQ(infer(op, {kX}, {{"axes", Ints{1}}, {"keepdims", false}}), "f32[2,4]");
-    EXPECT_EQ(infer(op, {kX}, {{"noop_with_empty_axes", true}}), "f32[2,3,4]");
+    EXPECT_EQ(infer(op, {kCube}), "f32[1,1,1]");
+    EXPECT_EQ(infer(op, {kCube}, {{"keepdims", false}}), "f32[]");
+    EXPECT_EQ(infer(op, {kCube}, {{"axes", Ints{-1, 0}}}), "f32[1,3,1]");
+    EXPECT_EQ(infer(op, {kCube}, {{"axes", Ints{1}}, {"keepdims", false}}), "f32[2,4]");
+    EXPECT_EQ(infer(op, {kCube}, {{"noop_with_empty_axes", true}}), "f32[2,3,4]");
   }
 }
 
@@ -32,9 +30,9 @@ TEST(ReduceInfer, KeepsSymbolicDims) {
 }
 
 TEST(ReduceInfer, RejectsBadAxes) {
-  EXPECT_EQ(infer("mean", {kX}, {{"axes", Ints{3}}}),
+  EXPECT_EQ(infer("mean", {kCube}, {{"axes", Ints{3}}}),
             "mean: axis 3 is outside [-3, 3) (x f32[2,3,4])");
-  EXPECT_EQ(infer("mean", {kX}, {{"axes", Ints{0, -3}}}),
+  EXPECT_EQ(infer("mean", {kCube}, {{"axes", Ints{0, -3}}}),
             "mean: axis 0 is named twice (x f32[2,3,4])");
 }
 
@@ -43,13 +41,13 @@ TEST(ReduceInfer, RejectsOtherDtypes) {
             "sum: x is bool[2], expects one of f32 f64 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64");
 }
 
-struct Case {
+struct ReduceCase {
   const char* op;
   std::vector<double> rows, columns;  // over axis 1, over axis 0
 };
 
 // x = [[1, -2, 4], [0.5, 3, 2]]
-const Case kCases[] = {
+const ReduceCase kReduceCases[] = {
     {"sum", {3, 5.5}, {1.5, 1, 6}},
     {"mean", {1, 5.5 / 3}, {0.75, 0.5, 3}},
     {"max", {4, 3}, {1, 3, 4}},
@@ -69,7 +67,7 @@ const Case kCases[] = {
 };
 
 TEST(Reduce, FollowsItsFormulaInEveryFloat) {
-  for (const Case& row : kCases) {
+  for (const ReduceCase& row : kReduceCases) {
     for (DType dtype : kFloats) {
       SCOPED_TRACE(cat(row.op, " ", dtype));
       Values x = tensor(dtype, {2, 3}, {1, -2, 4, 0.5, 3, 2});
@@ -136,9 +134,9 @@ TEST(LogSumExp, StaysFiniteForLargeNumbers) {
 }
 
 TEST(ArgInfer, GivesIndices) {
-  EXPECT_EQ(infer("argmax", {kX}), "i64[1,3,4]");
-  EXPECT_EQ(infer("argmin", {kX}, {{"axis", -1}, {"keepdims", false}}), "i64[2,3]");
-  EXPECT_EQ(infer("argmax", {kX}, {{"axis", 3}}),
+  EXPECT_EQ(infer("argmax", {kCube}), "i64[1,3,4]");
+  EXPECT_EQ(infer("argmin", {kCube}, {{"axis", -1}, {"keepdims", false}}), "i64[2,3]");
+  EXPECT_EQ(infer("argmax", {kCube}, {{"axis", 3}}),
             "argmax: axis 3 is outside [-3, 3) (x f32[2,3,4])");
   EXPECT_EQ(infer("argmax", {type_of(DType::kF32, {2, 0})}, {{"axis", 1}}),
             "argmax: nothing to choose from along axis 1 (x f32[2,0])");
@@ -159,14 +157,15 @@ TEST(Arg, FindsTheFirstOrTheLastOfEquals) {
 }
 
 TEST(TopKInfer, ChecksK) {
-  EXPECT_EQ(infer("topk", {kX}, {{"k", 2}}), "f32[2,3,2] i64[2,3,2]");
-  EXPECT_EQ(infer("topk", {kX}, {{"k", 5}}), "topk: k is 5, axis 2 has 4 elements (x f32[2,3,4])");
-  EXPECT_EQ(infer("topk", {kX}, {{"k", -1}}),
+  EXPECT_EQ(infer("topk", {kCube}, {{"k", 2}}), "f32[2,3,2] i64[2,3,2]");
+  EXPECT_EQ(infer("topk", {kCube}, {{"k", 5}}),
+            "topk: k is 5, axis 2 has 4 elements (x f32[2,3,4])");
+  EXPECT_EQ(infer("topk", {kCube}, {{"k", -1}}),
             "topk: k is -1, axis 2 has 4 elements (x f32[2,3,4])");
   EXPECT_EQ(infer("topk", {{DType::kF32, {Dim::symbol("N")}}}, {{"k", 2}}),
             "topk: k is 2, axis 0 may have fewer elements (x f32[N])");
   EXPECT_EQ(infer("topk", {{DType::kF32, {Dim::symbol("N", 2)}}}, {{"k", 2}}), "f32[2] i64[2]");
-  EXPECT_EQ(infer("topk", {kX}, {{"k", 1}, {"axis", 7}}),
+  EXPECT_EQ(infer("topk", {kCube}, {{"k", 1}, {"axis", 7}}),
             "topk: axis 7 is outside [-3, 3) (x f32[2,3,4])");
   EXPECT_EQ(infer("topk", {type_of(DType::kBool, {2})}, {{"k", 1}}),
             "topk: x is bool[2], expects one of f32 f64 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64");
@@ -194,12 +193,12 @@ TEST(TopK, OfNoneIsEmpty) {
 }
 
 TEST(SoftmaxInfer, ChecksAxisAndDtype) {
-  EXPECT_EQ(infer("softmax", {kX}), "f32[2,3,4]");
-  EXPECT_EQ(infer("softmax", {kX}, {{"axis", -4}}),
+  EXPECT_EQ(infer("softmax", {kCube}), "f32[2,3,4]");
+  EXPECT_EQ(infer("softmax", {kCube}, {{"axis", -4}}),
             "softmax: axis -4 is outside [-3, 3) (x f32[2,3,4])");
   EXPECT_EQ(infer("hardmax", {type_of(DType::kI64, {2})}),
             "hardmax: x is i64[2], expects one of f32 f64 f16 bf16");
-  EXPECT_EQ(infer("cumsum", {kX}, {{"axis", 3}}),
+  EXPECT_EQ(infer("cumsum", {kCube}, {{"axis", 3}}),
             "cumsum: axis 3 is outside [-3, 3) (x f32[2,3,4])");
   EXPECT_EQ(infer("cumsum", {type_of(DType::kBool, {2})}, {{"axis", 0}}),
             "cumsum: x is bool[2], expects one of f32 f64 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64");

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // resize. Expected values: torch 1.13 (nn.functional.interpolate) in f64 on the same patterns,
 // unless a comment names another source.
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kSmall = 1e-6;  // the expected values are written with seven digits
 
 Values resized(const Values& x, Ints sizes, const char* mode, const char* coordinates,
                Attrs more = {}) {

@@ -3,12 +3,11 @@
 // torchvision 0.14 (ops.roi_align) in f64.
 #include <limits>
 
+#include "ops/constants.h"
 #include "pattern.h"
 
 namespace byoc::testing {
 namespace {
-
-const double kSmall = 1e-6;  // the expected values are written with seven digits
 
 Values grid() {
   return f32({1, 2, 3, 2}, {-1, -1, 0.3, -0.2, 1.4, 0.9, -1.7, 0.5, 0, 0, 2.9, -3.1});

@@ -197,9 +197,9 @@ class Writer {
   std::string body_, constants_;
 };
 
-using Row = std::tuple<const Anchor*, const Tail*>;
+using AnchorAndTail = std::tuple<const Anchor*, const Tail*>;
 
-class Composites : public testing::TestWithParam<Row> {
+class Composites : public testing::TestWithParam<AnchorAndTail> {
  protected:
   static const Anchor& anchor() { return *std::get<0>(GetParam()); }
   static const Tail& tail() { return *std::get<1>(GetParam()); }
@@ -233,8 +233,8 @@ TEST_P(Composites, AreFormedAndAgreeWithTheReference) {
   }
 }
 
-std::vector<Row> rows() {
-  std::vector<Row> out;
+std::vector<AnchorAndTail> rows() {
+  std::vector<AnchorAndTail> out;
   for (const Anchor& anchor : kAnchors) {
     for (const Tail& tail : kTails) out.emplace_back(&anchor, &tail);
   }

@@ -21,7 +21,7 @@ struct Indexed {
   int64_t low, extent;    // the last index's
 };
 
-const Indexed kPrograms[] = {
+const Indexed kIndexedPrograms[] = {
     {"gather", "fn main(%x: f32[5,3], %i: I[2,2]) { %0 = gather(%x, %i)  return %0 }", -5, 5},
     {"gather", "fn main(%x: f32[2,5,1], %i: I[]) { %0 = gather(%x, %i) {axis=1}  return %0 }", -5,
      5},
@@ -152,7 +152,7 @@ const Config kConfigs[] = {{"json", {"json"}, 2, 1},
 TEST(IndexErrors, ComeFromEveryPlugin) {
   auto plugins = built_plugins();
   for (const Config& config : kConfigs) {
-    for (const Indexed& program : kPrograms) {
+    for (const Indexed& program : kIndexedPrograms) {
       for (DType dtype : {DType::kI32, DType::kI64}) {
         SCOPED_TRACE(cat(config.name, ", ", dtype, ": ", program.text));
         IRModule module = parse_with(program, dtype);
@@ -210,7 +210,7 @@ TEST(IndexErrors, EmptyIndicesAreNone) {
 TEST(IndexErrors, ArtifactsReportThemWithoutPlugins) {
   TempFolder folder;
   auto plugins = built_plugins();
-  for (const Indexed& program : kPrograms) {
+  for (const Indexed& program : kIndexedPrograms) {
     SCOPED_TRACE(program.text);
     const std::string path = folder.file("m.byoc");
     Executable built = built_by(plugins, parse_with(program, DType::kI64), {"llvm"}, 2);

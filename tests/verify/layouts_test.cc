@@ -18,8 +18,8 @@ struct Built {
   std::vector<Tensor> outputs;
 };
 
-Built built_by(const std::string& id, std::shared_ptr<const PluginSet> plugins,
-               const IRModule& model) {
+Built built_with_layouts(const std::string& id, std::shared_ptr<const PluginSet> plugins,
+                         const IRModule& model) {
   Built out;
   BuildOptions options;
   options.plugins = plugins;
@@ -39,8 +39,8 @@ Built built_by(const std::string& id, std::shared_ptr<const PluginSet> plugins,
 // Builds for the test plugin with these options, and for json, and compares.
 std::string expect_right_values(const IRModule& model, const Options& options) {
   auto plugins = selective_plugins({{"kernels", options}});
-  Built built = built_by("kernels", plugins, model);
-  expect_close(built.outputs, built_by("json", plugins, model).outputs);
+  Built built = built_with_layouts("kernels", plugins, model);
+  expect_close(built.outputs, built_with_layouts("json", plugins, model).outputs);
   return built.layouts;
 }
 

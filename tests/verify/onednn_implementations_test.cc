@@ -25,7 +25,7 @@ void PrintTo(const Shape& shape, std::ostream* to) { *to << shape.name; }
 
 // The properties that select a convolution's or a product's kernel: channels, groups,
 // taps, steps, rows.
-const Shape kShapes[] = {
+const Shape kImplementationShapes[] = {
     {"image", "conv2d", "%x: f32[1,3,16,16], %w: f32[32,3,3,3]", "pads=[1,1,1,1]"},
     {"blocks", "conv2d", "%x: f32[1,32,8,8], %w: f32[32,32,3,3]", "pads=[1,1,1,1]"},
     {"pointwise", "conv2d", "%x: f32[1,32,8,8], %w: f32[64,32,1,1]", ""},
@@ -73,7 +73,7 @@ TEST_P(OnednnImplementations, HaveNamesThatAreKnown) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, OnednnImplementations, testing::ValuesIn(kShapes),
+INSTANTIATE_TEST_SUITE_P(Shapes, OnednnImplementations, testing::ValuesIn(kImplementationShapes),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // oneDNN has names for AVX-512 and of its later versions that this machine never reports. Source:

@@ -13,15 +13,15 @@
 namespace byoc::test {
 namespace {
 
-struct Row {
+struct OpRow {
   const char* op;
   std::vector<const char*> operands;  // alternatives, "2,3 f; 3 w": shapes and what they hold
   std::vector<const char*> attrs = {""};
 };
 
 // An operand is "f32[2,3]", or "const f32[3]".
-const std::vector<const char*> kShapes = {"f32[2,3,5]", "f32[7]", "f32[1,1]", "f32[2,17,3,3]",
-                                          "f32[0,3]"};
+const std::vector<const char*> kOperandShapes = {"f32[2,3,5]", "f32[7]", "f32[1,1]",
+                                                 "f32[2,17,3,3]", "f32[0,3]"};
 const std::vector<const char*> kPairs = {"f32[2,3,5], f32[2,3,5]", "f32[2,3,5], f32[3,1]",
                                          "f32[5], f32[2,3,5]",     "f32[7], const f32[]",
                                          "f32[1,1], f32[1]",       "f32[3,2], f32[1,1,1,3,2]",
@@ -29,22 +29,22 @@ const std::vector<const char*> kPairs = {"f32[2,3,5], f32[2,3,5]", "f32[2,3,5], 
 const std::vector<const char*> kWindows = {"f32[1,3,9,8]", "f32[2,5,7,7]", "f32[1,16,6,6]",
                                            "f32[0,2,6,6]"};
 
-const Row kRows[] = {
-    {"relu", kShapes},
-    {"leaky_relu", kShapes, {"", "alpha=0.3"}},
-    {"clip", kShapes, {"min=-0.5, max=0.25", "min=0.0", "max=0.1"}},
-    {"sigmoid", kShapes},
-    {"tanh", kShapes},
-    {"gelu", kShapes, {"", "approximate=\"tanh\""}},
-    {"swish", kShapes, {"", "alpha=1.5"}},
-    {"hard_swish", kShapes},
-    {"elu", kShapes, {"", "alpha=0.3"}},
-    {"abs", kShapes},
-    {"mish", kShapes},
-    {"softplus", kShapes},
-    {"round", kShapes},
-    {"negative", kShapes},
-    {"exp", kShapes},
+const OpRow kRows[] = {
+    {"relu", kOperandShapes},
+    {"leaky_relu", kOperandShapes, {"", "alpha=0.3"}},
+    {"clip", kOperandShapes, {"min=-0.5, max=0.25", "min=0.0", "max=0.1"}},
+    {"sigmoid", kOperandShapes},
+    {"tanh", kOperandShapes},
+    {"gelu", kOperandShapes, {"", "approximate=\"tanh\""}},
+    {"swish", kOperandShapes, {"", "alpha=1.5"}},
+    {"hard_swish", kOperandShapes},
+    {"elu", kOperandShapes, {"", "alpha=0.3"}},
+    {"abs", kOperandShapes},
+    {"mish", kOperandShapes},
+    {"softplus", kOperandShapes},
+    {"round", kOperandShapes},
+    {"negative", kOperandShapes},
+    {"exp", kOperandShapes},
     {"identity", {"f32[2,3]", "f32[0,3]"}},
     {"add", kPairs},
     {"multiply", kPairs},
@@ -107,9 +107,9 @@ const Row kRows[] = {
       "scales=[1.0,1.0,2.0,2.0], mode=\"linear\", coordinates=\"pytorch_half_pixel\""}},
 };
 
-class OnednnOps : public testing::TestWithParam<Row> {};
+class OnednnOps : public testing::TestWithParam<OpRow> {};
 
-std::string program(const Row& row, std::string_view operands, std::string_view attrs) {
+std::string program(const OpRow& row, std::string_view operands, std::string_view attrs) {
   std::string params, args;
   for (size_t k = 0, at = 0; at < operands.size(); ++k) {
     size_t end = std::min(operands.find("], ", at), operands.size() - 1) + 1;
@@ -156,7 +156,7 @@ struct Domain {
   const char* text;
 };
 // Operands are random in [-1, 1]; these ops need others.
-const Domain kPrograms[] = {
+const Domain kDomainPrograms[] = {
     {"power",
      "fn main(%x: f32[2,17]) { %three = const([3.0]) : f32[] %0 = power(%x, %three) return %0 }"},
     {"divide",
@@ -218,7 +218,7 @@ TEST_P(OnednnPrograms, AreTakenWholeAndAgreeWithTheReference) {
   expect_close(execute_strided(onednn, plugins), reference);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, OnednnPrograms, testing::ValuesIn(kPrograms),
+INSTANTIATE_TEST_SUITE_P(Rows, OnednnPrograms, testing::ValuesIn(kDomainPrograms),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(OnednnOps, AntialiasOfADimThatShrinksIsRefusedByName) {
@@ -242,7 +242,7 @@ TEST(OnednnOps, AntialiasOfADimThatShrinksIsRefusedByName) {
 
 TEST(OnednnOps, HaveARowEach) {
   std::set<std::string> in_rows = kElsewhere;
-  for (const Row& row : kRows) in_rows.insert(row.op);
+  for (const OpRow& row : kRows) in_rows.insert(row.op);
   auto plugins = built_plugins();
   Result<const Plugin*> onednn = plugins->get("onednn");
   ASSERT_TRUE(onednn.ok()) << onednn.status().to_string();  // names why it was refused

@@ -27,7 +27,7 @@ Ref numbers(Grower& g, size_t low, size_t high, bool floats_only) {
 }
 
 /// Adds bias, activation and residual after a product.
-void follow(Grower& g, Ref y) {
+void follow_product(Grower& g, Ref y) {
   if (g.rank(y) == 0) return;
   const DType dtype = g.type(y)->dtype;
   if (g.chance(0.6)) y = scaled_and_shifted(g, y, g.rank(y) - 1);
@@ -63,7 +63,7 @@ bool grow_matmul(Grower& g) {
     w = g.then("transpose", {w}, {{"perm", perm}});
   }
   auto y = g.call("matmul", {a, w});
-  if (y) follow(g, *y);
+  if (y) follow_product(g, *y);
   return y.has_value();
 }
 
@@ -77,7 +77,7 @@ bool grow_gemm(Grower& g) {
   Attrs attrs{{"trans_a", ta}, {"trans_b", tb}};
   if (is_float(g.type(a)->dtype) && g.chance(0.4)) attrs.set("alpha", g.real(-2, 2));
   auto y = g.call("gemm", {a, b}, attrs);
-  if (y) follow(g, *y);
+  if (y) follow_product(g, *y);
   return y.has_value();
 }
 

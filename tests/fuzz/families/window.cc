@@ -54,7 +54,7 @@ Ints random_kernel(Grower& g, Ref x, size_t spatial) {
 }
 
 /// Adds the ops that follow a convolution in models: bias, batch norm, activation, residual.
-void follow(Grower& g, Ref y) {
+void follow_window(Grower& g, Ref y) {
   const DType dtype = g.type(y)->dtype;
   TypeId channels = TensorType{dtype, {Dim(g.dim(y, 1))}};
   if (g.chance(0.6)) y = scaled_and_shifted(g, y, 1);
@@ -91,7 +91,7 @@ bool grow_conv(Grower& g, size_t spatial) {
   attrs.set("group", group);
   auto y = g.call(cat("conv", spatial, "d"),
                   {x, g.weight(TensorType{g.type(x)->dtype, weight}, {-1, 1})}, attrs);
-  if (y) follow(g, *y);
+  if (y) follow_window(g, *y);
   return y.has_value();
 }
 
@@ -132,7 +132,7 @@ bool grow_conv_transpose(Grower& g, size_t spatial) {
   attrs.set("group", group);
   auto y = g.call(cat("conv", spatial, "d_transpose"),
                   {x, g.weight(TensorType{g.type(x)->dtype, weight}, {-1, 1})}, attrs);
-  if (y) follow(g, *y);
+  if (y) follow_window(g, *y);
   return y.has_value();
 }
 

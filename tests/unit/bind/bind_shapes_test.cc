@@ -92,7 +92,7 @@ TEST(BindShapes, SaysWhichOpTheNumbersDoNotFit) {
                             "fn f(%x: f32[N]) { %0 = relu(%x) loc(\"Relu_0\")  return %0 }"),
                   {{"N", {int64_t{1} << 61}}}, {})
           .status();
-  EXPECT_THAT(status.message(), testing::HasSubstr("does not fit in 63 bits"));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("does not fit in 63 bits"));
   EXPECT_EQ(status.where(), "@f: %0 (relu \"Relu_0\"): relu");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-IRModule planned(std::string_view text) {
+IRModule joined(std::string_view text) {
   Result<IRModule> module = parse_module(text, all_ops());
   EXPECT_TRUE(module.ok()) << module.status().to_string();
   if (!module.ok()) return IRModule();
@@ -24,7 +24,7 @@ IRModule planned(std::string_view text) {
 }
 
 Program program_of(std::string_view text) {
-  Result<Executable> made = make_executable(planned(text));
+  Result<Executable> made = make_executable(joined(text));
   EXPECT_TRUE(made.ok()) << made.status().to_string();
   return made.ok() ? made->program : Program();
 }

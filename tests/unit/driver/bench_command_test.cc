@@ -16,7 +16,7 @@ using testing::Ge;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kPluginA =
+const std::string kBenchPlugin =
     std::string(" --plugin ") + BYOC_BUILD_DIR + "/tests/support/plugins/libbyoc_a.so";
 const std::string kShort = " --warmup 0 --min-time 0.02 --rounds 2";
 
@@ -110,7 +110,7 @@ constexpr const char* kThreeRegions = R"(fn main(%x: f32[8]) {
   %2 = relu(%1) loc("c")
   return %2
 })";
-const std::string kByA = kPluginA + " --compiler a --plugin-option a.ops=relu";
+const std::string kByA = kBenchPlugin + " --compiler a --plugin-option a.ops=relu";
 
 TEST(BenchCommand, TimesOneRegionByNameOrNumber) {
   Byoc byoc;
@@ -122,7 +122,7 @@ TEST(BenchCommand, TimesOneRegionByNameOrNumber) {
     EXPECT_THAT(ran.out, HasSubstr("region a_main_1\n"));
     EXPECT_THAT(ran.out, HasSubstr("outputs agree with json's"));
     EXPECT_THAT(ran.out, Not(HasSubstr("a_main_0")));
-    ran = byoc("bench " + artifact + kPluginA + " --region " + region + kShort);
+    ran = byoc("bench " + artifact + kBenchPlugin + " --region " + region + kShort);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("region a_main_1\n"));
     EXPECT_THAT(ran.out, Not(HasSubstr("a_main_0")));

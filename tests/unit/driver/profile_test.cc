@@ -15,7 +15,7 @@ using testing::AnyOf;
 using testing::Eq;
 using testing::HasSubstr;
 
-const std::string kDigits =
+const std::string kProfiledDigits =
     BYOC_SOURCE_DIR "/tests/models/digits/model.onnx --shape N=1 --compiler onednn";
 
 std::vector<Json> reorders_of(const Json& spans) {
@@ -35,7 +35,7 @@ Json span_of(const Json& spans, const std::string& name) {
 
 TEST(OnednnProfile, HasAPrimitivePerConvolutionInItsFormat) {
   Byoc byoc;
-  Json json = byoc.json("run " + kDigits + " --profile");
+  Json json = byoc.json("run " + kProfiledDigits + " --profile");
   ASSERT_EQ(json["profile"].size(), 1u) << "expected one region";
   for (const char* name : {"/stem/stem.0/Conv", "/block/block.0/Conv", "/conv/Conv", "/down/Conv",
                            "/wide/wide.0/Conv", "/top/top.0/Conv"}) {
@@ -70,7 +70,7 @@ std::optional<std::string> reordered_for(const Json& spans) {
 // The convolution adds its result to the residual in place, or to the reordered copy of it.
 TEST(OnednnProfile, ShowsThatNothingIsReorderedInsideARegion) {
   Byoc byoc;
-  Json spans = byoc.json("run " + kDigits + " --profile")["spans"];
+  Json spans = byoc.json("run " + kProfiledDigits + " --profile")["spans"];
   Json format = span_of(spans, "/block/block.0/Conv")["details"]["dst"];
   for (const char* name : {"/conv/Conv", "/down/Conv", "/wide/wide.0/Conv", "/top/top.0/Conv"})
     EXPECT_EQ(span_of(spans, name)["details"]["dst"], format) << name;
@@ -88,7 +88,7 @@ TEST(OnednnProfile, ShowsThatNothingIsReorderedInsideARegion) {
 
 TEST(OnednnProfile, IsInBenchAsWell) {
   Byoc byoc;
-  std::string line = "bench " + kDigits + " --warmup 0 --min-time 0.02 --rounds 2";
+  std::string line = "bench " + kProfiledDigits + " --warmup 0 --min-time 0.02 --rounds 2";
   Json json = byoc.json(line);
   Json spans = json["configurations"][0]["spans"];
   EXPECT_EQ(span_of(spans, "/down/Conv")["calls_per_run"], 1.0);
@@ -103,7 +103,7 @@ TEST(OnednnProfile, IsInBenchAsWell) {
 
 TEST(OnednnProfile, IsNotThereUnlessAskedFor) {
   Byoc byoc;
-  EXPECT_EQ(byoc.json("run " + kDigits)["spans"].size(), 0u) << "spans without --profile";
+  EXPECT_EQ(byoc.json("run " + kProfiledDigits)["spans"].size(), 0u) << "spans without --profile";
 }
 
 // The first run makes kernels and touches pages for the first time, so it is shown apart.
@@ -115,9 +115,9 @@ TEST(SteadyProfile, AddsUpToTheWholeAndShowsTheFirstRunApart) {
   };
   // Other work that interrupts most runs between steps is outside of them, too; it does not do so
   // in each of many commands.
-  Json json = byoc.json("run " + kDigits + " --profile");
+  Json json = byoc.json("run " + kProfiledDigits + " --profile");
   for (int k = 0; k < 50 && outside(json) >= 0.02; ++k)
-    json = byoc.json("run " + kDigits + " --profile");
+    json = byoc.json("run " + kProfiledDigits + " --profile");
   double sum = json["steady"]["outside_ns"].get<double>(), total = json["steady"]["time_ns"];
   for (const Json& step : json["profile"]) {
     sum += step["time_ns"].get<double>();
@@ -128,11 +128,11 @@ TEST(SteadyProfile, AddsUpToTheWholeAndShowsTheFirstRunApart) {
   EXPECT_GE(json["steady"]["runs"], 5);
   EXPECT_EQ(json["profile"][0]["runs"], json["steady"]["runs"])
       << "the first run is not among them";
-  Ran ran = byoc("run " + kDigits + " --profile");
+  Ran ran = byoc("run " + kProfiledDigits + " --profile");
   EXPECT_THAT(ran.out, HasSubstr("runs after a warm-up, the middle third by time averaged:"));
   EXPECT_THAT(ran.out, HasSubstr("outside of the steps"));
   EXPECT_THAT(ran.out, HasSubstr("; later runs "));
-  EXPECT_EQ(byoc.json("run " + kDigits)["steady"], nullptr);
+  EXPECT_EQ(byoc.json("run " + kProfiledDigits)["steady"], nullptr);
 }
 
 }  // namespace

@@ -6,16 +6,13 @@
 
 #include "support/paths.h"
 #include "unit/driver/command.h"
+#include "unit/explain/opinion.h"
 
 namespace byoc::test {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string plugin_file(const char* id) {
-  return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
-}
 
 /// Plugin a takes relu and multiply of one dimension; json takes the rest.
 const std::string kRankOne =
@@ -35,17 +32,6 @@ std::vector<Row> rows_of(const Json& explained) {
   std::vector<Row> rows;
   for (const Json& op : explained["ops"]) rows.push_back({op["op"], op["name"], op["plugin"]});
   return rows;
-}
-
-/// Returns the opinion of `plugin` about the op of that name, as "verdict: reason".
-std::string opinion(const Json& explained, const std::string& name, const std::string& plugin) {
-  for (const Json& op : explained["ops"]) {
-    for (const Json& entry : op["opinions"]) {
-      if (op["name"] == name && entry["plugin"] == plugin)
-        return entry["verdict"].get<std::string>() + ": " + entry["reason"].get<std::string>();
-    }
-  }
-  return "";
 }
 
 TEST(ExplainRows, EqualNamesAreToldApart) {

@@ -2,26 +2,12 @@
 // The command explain about plugins that came second, open sizes, and names that no op has.
 #include "support/paths.h"
 #include "unit/driver/command.h"
+#include "unit/explain/opinion.h"
 
 namespace byoc::test {
 namespace {
 
 using testing::HasSubstr;
-
-std::string plugin_file(const char* id) {
-  return cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_", id, ".so");
-}
-
-/// Returns the opinion of `plugin` about the op of that name, as "verdict: reason".
-std::string opinion(const Json& explained, const std::string& name, const std::string& plugin) {
-  for (const Json& op : explained["ops"]) {
-    for (const Json& entry : op["opinions"]) {
-      if (op["name"] == name && entry["plugin"] == plugin)
-        return entry["verdict"].get<std::string>() + ": " + entry["reason"].get<std::string>();
-    }
-  }
-  return "";
-}
 
 TEST(ExplainSecond, NamesThePluginThatAcceptedAndCameSecond) {
   Byoc byoc;

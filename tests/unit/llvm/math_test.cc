@@ -15,15 +15,15 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Function {
+struct TestedFunction {
   const char* name;
   te::UnaryOp op;
   double (*truth)(double);
   double max_ulp;
 };
-void PrintTo(const Function& function, std::ostream* os) { *os << function.name; }
+void PrintTo(const TestedFunction& function, std::ostream* os) { *os << function.name; }
 
-te::LoopFunction loops_of(const Function& function, int64_t n, te::LoopKind kind) {
+te::LoopFunction loops_of(const TestedFunction& function, int64_t n, te::LoopKind kind) {
   te::Tensor x("x", DType::kF32, {n}), y("y", DType::kF32, {n});
   auto body = te::loop(
       "i", n, [&](te::Expr i) { return te::make_store(y, {i}, te::unary(function.op, x(i))); },
@@ -58,9 +58,9 @@ std::vector<float> sweep() {
   return out;
 }
 
-class MathFunction : public ::testing::TestWithParam<Function> {};
+class MathFunction : public ::testing::TestWithParam<TestedFunction> {};
 
-void expect_small_errors(const Function& function, const test::RunOptions& options) {
+void expect_small_errors(const TestedFunction& function, const test::RunOptions& options) {
   std::vector<float> x = sweep();
   x.resize(x.size() / 8 * 8);
   auto n = static_cast<int64_t>(x.size());
@@ -86,16 +86,17 @@ TEST(Exponentials, ErfHasASmallerErrorWithTables) {
 }
 
 TEST(Exponentials, IsWithinItsErrorWithoutTables) {
-  for (const Function& function : {Function{"exp", te::UnaryOp::kExp, std::exp, 1.0},
-                                   Function{"erf", te::UnaryOp::kErf, std::erf, 2.0},
-                                   Function{"tanh", te::UnaryOp::kTanh, std::tanh, 2.0}})
+  for (const TestedFunction& function :
+       {TestedFunction{"exp", te::UnaryOp::kExp, std::exp, 1.0},
+        TestedFunction{"erf", te::UnaryOp::kErf, std::erf, 2.0},
+        TestedFunction{"tanh", te::UnaryOp::kTanh, std::tanh, 2.0}})
     expect_small_errors(function, {1, 0, {"avx512vl"}});
 }
 
 TEST(Exponentials, GivesEqualResultsInVectorsOfAnyLength) {
   for (auto [function, from, step] :
-       {std::tuple(Function{"exp", te::UnaryOp::kExp, std::exp, 1.0}, -103.0f, 7.3f),
-        std::tuple(Function{"erf", te::UnaryOp::kErf, std::erf, 2.0}, -4.2f, 0.31f)}) {
+       {std::tuple(TestedFunction{"exp", te::UnaryOp::kExp, std::exp, 1.0}, -103.0f, 7.3f),
+        std::tuple(TestedFunction{"erf", te::UnaryOp::kErf, std::erf, 2.0}, -4.2f, 0.31f)}) {
     for (int64_t n : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32}) {
       SCOPED_TRACE(cat(function.name, " of ", n));
       std::vector<float> x(static_cast<size_t>(n));
@@ -123,24 +124,24 @@ TEST_P(MathFunction, GivesEqualResultsInScalarsAndVectors) {
 }
 
 // Functions computed in f64 have half a unit, except for angles above 1e6, which are libm's.
-INSTANTIATE_TEST_SUITE_P(OfF32, MathFunction,
-                         ::testing::Values(Function{"exp", te::UnaryOp::kExp, std::exp, 1.0},
-                                           Function{"log", te::UnaryOp::kLog, std::log, 1.0},
-                                           Function{"erf", te::UnaryOp::kErf, std::erf, 2.0},
-                                           Function{"tanh", te::UnaryOp::kTanh, std::tanh, 2.0},
-                                           Function{"sin", te::UnaryOp::kSin, std::sin, 0.6},
-                                           Function{"cos", te::UnaryOp::kCos, std::cos, 0.6},
-                                           Function{"tan", te::UnaryOp::kTan, std::tan, 1.1},
-                                           Function{"asin", te::UnaryOp::kAsin, std::asin, 0.51},
-                                           Function{"acos", te::UnaryOp::kAcos, std::acos, 0.51},
-                                           Function{"atan", te::UnaryOp::kAtan, std::atan, 0.51},
-                                           Function{"sinh", te::UnaryOp::kSinh, std::sinh, 0.51},
-                                           Function{"cosh", te::UnaryOp::kCosh, std::cosh, 0.51},
-                                           Function{"asinh", te::UnaryOp::kAsinh, std::asinh, 0.51},
-                                           Function{"acosh", te::UnaryOp::kAcosh, std::acosh, 0.51},
-                                           Function{"atanh", te::UnaryOp::kAtanh, std::atanh,
-                                                    0.51}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    OfF32, MathFunction,
+    ::testing::Values(TestedFunction{"exp", te::UnaryOp::kExp, std::exp, 1.0},
+                      TestedFunction{"log", te::UnaryOp::kLog, std::log, 1.0},
+                      TestedFunction{"erf", te::UnaryOp::kErf, std::erf, 2.0},
+                      TestedFunction{"tanh", te::UnaryOp::kTanh, std::tanh, 2.0},
+                      TestedFunction{"sin", te::UnaryOp::kSin, std::sin, 0.6},
+                      TestedFunction{"cos", te::UnaryOp::kCos, std::cos, 0.6},
+                      TestedFunction{"tan", te::UnaryOp::kTan, std::tan, 1.1},
+                      TestedFunction{"asin", te::UnaryOp::kAsin, std::asin, 0.51},
+                      TestedFunction{"acos", te::UnaryOp::kAcos, std::acos, 0.51},
+                      TestedFunction{"atan", te::UnaryOp::kAtan, std::atan, 0.51},
+                      TestedFunction{"sinh", te::UnaryOp::kSinh, std::sinh, 0.51},
+                      TestedFunction{"cosh", te::UnaryOp::kCosh, std::cosh, 0.51},
+                      TestedFunction{"asinh", te::UnaryOp::kAsinh, std::asinh, 0.51},
+                      TestedFunction{"acosh", te::UnaryOp::kAcosh, std::acosh, 0.51},
+                      TestedFunction{"atanh", te::UnaryOp::kAtanh, std::atanh, 0.51}),
+    [](const auto& info) { return info.param.name; });
 
 // Returns 1 / (1 + e^-x) and x (1 / (1 + e^-x)) of all x.
 te::LoopFunction sigmoids(int64_t n, te::LoopKind kind) {

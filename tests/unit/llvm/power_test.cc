@@ -12,8 +12,8 @@
 namespace byoc {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf64 = std::numeric_limits<double>::infinity();
+constexpr double kNan64 = std::numeric_limits<double>::quiet_NaN();
 
 enum class Exponent { kPerElement, kConstant, kOneNumber };
 
@@ -48,7 +48,7 @@ std::vector<T> run(const te::LoopFunction& function, const std::vector<T>& x,
 template <class T>
 std::vector<T> bases() {
   std::vector<T> out = {0, static_cast<T>(-0.0), 1, -1, 2, -2, 0.5, -0.5, 3, -3};
-  for (double x : {kInf, -kInf, kNan}) out.push_back(static_cast<T>(x));
+  for (double x : {kInf64, -kInf64, kNan64}) out.push_back(static_cast<T>(x));
   out.push_back(std::numeric_limits<T>::denorm_min());
   out.push_back(-std::numeric_limits<T>::min());
   out.push_back(std::numeric_limits<T>::max());
@@ -64,9 +64,9 @@ std::vector<T> bases() {
 template <class T>
 double error_of(T got, long double truth) {
   const T near = static_cast<T>(truth);
-  if (got == near) return std::signbit(got) == std::signbit(near) ? 0 : kInf;
+  if (got == near) return std::signbit(got) == std::signbit(near) ? 0 : kInf64;
   if (std::isnan(got) && std::isnan(near)) return 0;
-  if (!std::isfinite(got) || !std::isfinite(near)) return kInf;
+  if (!std::isfinite(got) || !std::isfinite(near)) return kInf64;
   const T size = std::fabs(near);
   const T unit = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
   return static_cast<double>(std::fabs(got - truth) / unit);
@@ -76,8 +76,8 @@ TEST(Power, OfF32IsThatOfLibmForExponentsPerElement) {
   std::vector<float> x, e;
   for (float base : bases<float>()) {
     for (double exponent :
-         {0.0,  -0.0, 1.0,  -1.0,   2.0,        3.0,        -3.0, 0.5,  -0.5,  1.0 / 3, 2.2,
-          -7.9, 40.0, 41.0, -126.0, 16777217.0, 33554432.0, 1e-9, kInf, -kInf, kNan}) {
+         {0.0,  -0.0, 1.0,  -1.0,   2.0,        3.0,        -3.0, 0.5,    -0.5,    1.0 / 3, 2.2,
+          -7.9, 40.0, 41.0, -126.0, 16777217.0, 33554432.0, 1e-9, kInf64, -kInf64, kNan64}) {
       x.push_back(base);
       e.push_back(static_cast<float>(exponent));
     }
@@ -113,7 +113,7 @@ void expect_short_forms(const std::vector<double>& exponents, double max_ulp) {
 }
 
 TEST(Power, OfF32HasShortFormsOfOneRounding) {
-  expect_short_forms<float>({2, 3, 0.5, -0.5, -1, 0, -0.0, 1, 2.5, -2, kInf, kNan}, 0.51);
+  expect_short_forms<float>({2, 3, 0.5, -0.5, -1, 0, -0.0, 1, 2.5, -2, kInf64, kNan64}, 0.51);
 }
 
 TEST(Power, OfF64HasShortFormsOfOneRounding) {

@@ -14,7 +14,7 @@ namespace byoc::test {
 namespace {
 
 using ::testing::HasSubstr;
-using Json = nlohmann::json;
+using PluginJson = nlohmann::json;
 
 constexpr std::string_view kMatmul = R"(fn main(%a: f32[9,40], %b: f32[40,70]) {
   %0 = matmul(%a, %b)
@@ -44,19 +44,19 @@ CompileFunction function_of(std::string_view text, const std::string& symbol,
 
 class LlvmKnobs : public ::testing::Test {
  protected:
-  Json space_of(std::string_view text) const {
+  PluginJson space_of(std::string_view text) const {
     auto space = plugin().knobs(function_of(text, "f"), {});
     EXPECT_TRUE(space.ok()) << space.status().to_string();
-    return space->empty() ? Json() : Json::parse(*space);
+    return space->empty() ? PluginJson() : PluginJson::parse(*space);
   }
   // Returns the first guess and a point of another tile.
   std::pair<std::string, std::string> two_points() const {
-    const Json space = space_of(kMatmul);
-    const Json first = space.at("guesses").at(0);
-    Json other = first;
-    for (const Json& knob : space.at("knobs")) {
+    const PluginJson space = space_of(kMatmul);
+    const PluginJson first = space.at("guesses").at(0);
+    PluginJson other = first;
+    for (const PluginJson& knob : space.at("knobs")) {
       if (knob.at("name") != "tile") continue;
-      for (const Json& tile : knob.at("values")) {
+      for (const PluginJson& tile : knob.at("values")) {
         if (tile != first.at("tile")) other["tile"] = tile;
       }
     }
@@ -80,7 +80,7 @@ class LlvmKnobs : public ::testing::Test {
 };
 
 TEST_F(LlvmKnobs, DescribeAFunction) {
-  const Json space = space_of(kMatmul);
+  const PluginJson space = space_of(kMatmul);
   EXPECT_EQ(space.at("kind"), "matmul");
   EXPECT_EQ(space.at("flops"), 2.0 * 9 * 40 * 70 + 9 * 70);
   EXPECT_EQ(space.at("bytes"), 4.0 * (9 * 40 + 40 * 70 + 9 * 70));
@@ -106,7 +106,7 @@ TEST_F(LlvmKnobs, PointsShareTheCacheOfKernels) {
 }
 
 TEST_F(LlvmKnobs, PointsOutsideOfTheSpaceNameKnobAndFunction) {
-  Json point = space_of(kMatmul).at("guesses").at(0);
+  PluginJson point = space_of(kMatmul).at("guesses").at(0);
   point["tile"] = "100x100";
   const CompileFunction functions[] = {function_of(kMatmul, "f"),
                                        function_of(kMatmul, "g", point.dump())};
@@ -135,7 +135,7 @@ TEST_F(LlvmKnobs, GuessesGiveEqualResults) {
   auto usual = build(parse(kMatmul), options);
   ASSERT_TRUE(usual.ok()) << usual.status().to_string();
   const std::vector<Tensor> expected = execute(*usual, nullptr);
-  for (const Json& guess : space_of(kMatmul).at("guesses"))
+  for (const PluginJson& guess : space_of(kMatmul).at("guesses"))
     expect_close(execute(at_point(*usual, plugin(), guess.dump()), nullptr), expected);
 }
 

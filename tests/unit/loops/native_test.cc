@@ -13,7 +13,7 @@
 namespace byoc::test {
 namespace {
 
-std::vector<Tensor> list(Tensor tensor) {
+std::vector<Tensor> one_tensor(Tensor tensor) {
   std::vector<Tensor> out;
   out.push_back(std::move(tensor));
   return out;
@@ -153,8 +153,8 @@ TEST_F(Native, AComputeOfTheUsersOwnWithATraceInText) {
   for (const char* compiler : {"llvm", "json"}) {
     auto executable = built(module, compiler);
     ASSERT_TRUE(executable.ok()) << executable.status().to_string();
-    expect_close(execute(*executable, built_plugins(), list(tensor_f32({50, 37}, in))),
-                 list(tensor_f32({50, 37}, expected)));
+    expect_close(execute(*executable, built_plugins(), one_tensor(tensor_f32({50, 37}, in))),
+                 one_tensor(tensor_f32({50, 37}, expected)));
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Pattern pattern(std::string_view json) {
+Pattern parsed_pattern(std::string_view json) {
   Result<Pattern> parsed = Pattern::parse(json);
   EXPECT_TRUE(parsed.ok()) << parsed.status().to_string();
   return *parsed;
@@ -25,7 +25,7 @@ struct Matched {
   std::vector<std::string> at(std::string_view json, std::string_view root,
                               size_t which = 0) const {
     std::vector<std::string> out;
-    auto all = matches_at(pattern(json), main(), UseCounts(main()), node(root), which + 1);
+    auto all = matches_at(parsed_pattern(json), main(), UseCounts(main()), node(root), which + 1);
     if (all.size() <= which) return out;
     for (uint32_t n : all[which].nodes) out.push_back(main().nodes[n].loc.str());
     return out;
@@ -33,7 +33,7 @@ struct Matched {
   std::vector<std::string> captured(std::string_view json, std::string_view root,
                                     const std::string& name) const {
     std::vector<std::string> out;
-    auto all = matches_at(pattern(json), main(), UseCounts(main()), node(root));
+    auto all = matches_at(parsed_pattern(json), main(), UseCounts(main()), node(root));
     if (all.empty()) return out;
     for (ValueId v : all[0].captures[name]) out.push_back(main().nodes[v.node].loc.str());
     return out;
@@ -167,7 +167,7 @@ TEST(Rewrite, ReplacesMatchesAndDropsWhatNobodyReads) {
       R"(fn main(%x: f32[2]) { %0 = sigmoid(%x)  %1 = multiply(%x, %0)  %2 = relu(%1)  return %2 })");
   Result<Function> out = rewrite(
       g.main(),
-      pattern(
+      parsed_pattern(
           R"({"op":"multiply","args":[{"any":true,"as":"x"},{"op":"sigmoid","args":[{"same":"x"}]}]})"),
       [](const Match& match, Rewriter& r) -> Result<std::optional<ValueId>> {
         ValueId x = r.map(match.captures.at("x")[0]);

@@ -5,9 +5,6 @@
 namespace byoc::placement {
 namespace {
 
-// The border of f32[256,256] costs 300 ns + 4369 ns with the assumed machine.
-constexpr double kBorder = 300 + 262144 / 60.0;
-
 double border(const std::string& estimates) {
   const Placed placed = place(kChain,
                               {{"a", {{"ops", "tanh"}, {"est", "tanh:1000"}}},

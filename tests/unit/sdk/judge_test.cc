@@ -12,7 +12,7 @@
 namespace byoc::sdk {
 namespace {
 
-constexpr std::string_view kGraph =
+constexpr std::string_view kJudgedGraph =
     R"({"format":"byoc.graph","version":1,"types":[{"dtype":"f32","shape":[2]}],
         "inputs":[{"name":"x","type":0}],
         "nodes":[{"op":"relu","version":1,"args":[["i",0]],"types":[0],"attrs":{}}],
@@ -28,20 +28,20 @@ class Refuses : public Plugin {
     return Verdict::no(std::string(1000, '.') + std::to_string(judged++));
   }
 };
-using Table = detail::Glue<Refuses>;
+using RefusingTable = detail::Glue<Refuses>;
 
 class Judge : public ::testing::Test {
  protected:
   Judge() {
     byoc_host host{};
     host.h = {sizeof host, BYOC_TAG_HOST, nullptr};
-    EXPECT_EQ(Table::open(&host, {}, &instance_), nullptr);
+    EXPECT_EQ(RefusingTable::open(&host, {}, &instance_), nullptr);
   }
-  ~Judge() override { Table::close(instance_); }
+  ~Judge() override { RefusingTable::close(instance_); }
   byoc_str reason() {
     byoc_verdict verdict{};
     verdict.h = {sizeof verdict, BYOC_TAG_VERDICT, nullptr};
-    EXPECT_EQ(Table::judge(instance_, 0, to_str(kGraph), &verdict), nullptr);
+    EXPECT_EQ(RefusingTable::judge(instance_, 0, to_str(kJudgedGraph), &verdict), nullptr);
     EXPECT_EQ(verdict.accept, 0u);
     return verdict.reason;
   }

@@ -9,7 +9,7 @@
 namespace byoc::sdk {
 namespace {
 
-constexpr std::string_view kGraph =
+constexpr std::string_view kTunedGraph =
     R"({"format":"byoc.graph","version":1,"types":[{"dtype":"f32","shape":[2]}],
         "inputs":[{"name":"x","type":0}],
         "nodes":[{"op":"relu","version":1,"args":[["i",0]],"types":[0],"attrs":{}}],
@@ -46,7 +46,7 @@ class Tunable : public Plugin {
     return std::make_unique<Named>("block " + function.point.at("block"));
   }
 };
-using Table = detail::Glue<Tunable>;
+using TunableTable = detail::Glue<Tunable>;
 
 uint32_t last_code = 0;
 std::string last_message;
@@ -84,7 +84,7 @@ struct Request {
   explicit Request(std::string_view point = "") {
     function.h = {sizeof function, BYOC_TAG_FUNCTION, nullptr};
     function.symbol = to_str("f");
-    function.graph_json = to_str(kGraph);
+    function.graph_json = to_str(kTunedGraph);
     function.point = to_str(point);
     raw.h = {sizeof raw, BYOC_TAG_COMPILE, nullptr};
     raw.functions = &pointer;
@@ -107,13 +107,13 @@ class Knobs : public ::testing::Test {
  protected:
   Knobs() {
     detail::host_pointer = &fake_host();  // as the entry does
-    EXPECT_EQ(Table::open(&fake_host(), {}, &instance_), nullptr);
+    EXPECT_EQ(TunableTable::open(&fake_host(), {}, &instance_), nullptr);
   }
-  ~Knobs() override { Table::close(instance_); }
+  ~Knobs() override { TunableTable::close(instance_); }
   byoc_module* compiled(std::string_view point) {
     Request request(point);
     byoc_module* module = nullptr;
-    EXPECT_EQ(Table::compile(instance_, &request.raw, &module), nullptr) << last_message;
+    EXPECT_EQ(TunableTable::compile(instance_, &request.raw, &module), nullptr) << last_message;
     return module;
   }
   static Blob saved(byoc_module* module) {
@@ -122,7 +122,7 @@ class Knobs : public ::testing::Test {
     byoc_save io{};
     io.h = {sizeof io, BYOC_TAG_SAVE, nullptr};
     io.blob = &sink;
-    EXPECT_EQ(Table::save(module, &io), nullptr);
+    EXPECT_EQ(TunableTable::save(module, &io), nullptr);
     out.compat = to_view(io.compat);
     return out;
   }
@@ -134,24 +134,24 @@ class Knobs : public ::testing::Test {
     request.options_json = to_str("{}");
     request.threads = 1;
     byoc_module* module = nullptr;
-    byoc_status* status = Table::load(instance_, &request, &module);
+    byoc_status* status = TunableTable::load(instance_, &request, &module);
     return status == nullptr ? module : nullptr;
   }
   /// The name of the kernel of "f"; releases the module.
   static std::string kernel_of(byoc_module* module) {
     if (module == nullptr) return "no module: " + last_message;
     byoc_kernel* kernel = nullptr;
-    EXPECT_EQ(Table::kernel(module, to_str("f"), &kernel), nullptr);
+    EXPECT_EQ(TunableTable::kernel(module, to_str("f"), &kernel), nullptr);
     byoc_kernel_info info{};
     info.h = {sizeof info, BYOC_TAG_KERNEL_INFO, nullptr};
-    EXPECT_EQ(Table::info(kernel, &info), nullptr);
+    EXPECT_EQ(TunableTable::info(kernel, &info), nullptr);
     std::string name(to_view(info.implementation));
-    Table::release(module);
+    TunableTable::release(module);
     return name;
   }
   uint32_t level(const std::string& compat) {
     uint32_t out = 0;
-    EXPECT_EQ(Table::compat(instance_, to_str(compat), &out), nullptr);
+    EXPECT_EQ(TunableTable::compat(instance_, to_str(compat), &out), nullptr);
     return out;
   }
   byoc_instance* instance_ = nullptr;
@@ -161,7 +161,7 @@ TEST_F(Knobs, WritesTheSpace) {
   Request request;
   std::string text;
   byoc_sink sink = sink_to(text);
-  ASSERT_EQ(Table::knobs(instance_, &request.raw, &sink), nullptr) << last_message;
+  ASSERT_EQ(TunableTable::knobs(instance_, &request.raw, &sink), nullptr) << last_message;
   auto space = nlohmann::json::parse(text);
   EXPECT_EQ(space, nlohmann::json::parse(
                        R"({"task":"relu 2","kind":"loop","flops":2,"bytes":16,
@@ -174,7 +174,7 @@ TEST_F(Knobs, AreOfOneFunction) {
   request.raw.n_functions = 0;
   std::string text;
   byoc_sink sink = sink_to(text);
-  EXPECT_NE(Table::knobs(instance_, &request.raw, &sink), nullptr);
+  EXPECT_NE(TunableTable::knobs(instance_, &request.raw, &sink), nullptr);
   EXPECT_EQ(last_code, uint32_t{BYOC_INVALID_ARGUMENT});
 }
 
@@ -187,7 +187,7 @@ TEST_F(Knobs, OfAHostWithoutPointsAreThePluginsChoice) {
   Request request(R"({"block":"1"})");
   request.function.h.size = offsetof(byoc_function, point);  // minor 2
   byoc_module* module = nullptr;
-  ASSERT_EQ(Table::compile(instance_, &request.raw, &module), nullptr);
+  ASSERT_EQ(TunableTable::compile(instance_, &request.raw, &module), nullptr);
   EXPECT_EQ(kernel_of(module), "own");
 }
 
@@ -195,7 +195,7 @@ TEST_F(Knobs, RefuseWhatIsNoPoint) {
   for (const char* point : {"[]", "{", R"({"block":1})", R"({"block":"3"})", "\"block\""}) {
     Request request(point);
     byoc_module* module = nullptr;
-    EXPECT_NE(Table::compile(instance_, &request.raw, &module), nullptr) << point;
+    EXPECT_NE(TunableTable::compile(instance_, &request.raw, &module), nullptr) << point;
     EXPECT_EQ(last_code, uint32_t{BYOC_INVALID_ARGUMENT}) << point;
   }
 }
@@ -222,7 +222,7 @@ TEST(KnobSpace, NamesTheKnobOfAPointOutsideOfIt) {
 TEST_F(Knobs, AreKeptInTheArtifact) {
   byoc_module* module = compiled(R"({"block":"1"})");
   const Blob blob = saved(module);
-  Table::release(module);
+  TunableTable::release(module);
   EXPECT_EQ(blob.compat, "byoc-graphs-points/1");
   EXPECT_EQ(level(blob.compat), 3u);
   EXPECT_EQ(kernel_of(loaded(blob)), "block 1");
@@ -231,13 +231,13 @@ TEST_F(Knobs, AreKeptInTheArtifact) {
 TEST_F(Knobs, ChangeNoByteOfAnArtifactWithoutPoints) {
   byoc_module* module = compiled("");
   const Blob blob = saved(module);
-  Table::release(module);
+  TunableTable::release(module);
   std::string expected(8, '\0');
   expected[0] = 1;
   expected += 'f';
   std::string size(8, '\0');
-  for (size_t k = 0; k < 8; ++k) size[k] = static_cast<char>(kGraph.size() >> 8 * k & 0xFF);
-  EXPECT_EQ(blob.bytes, expected + size + std::string(kGraph));
+  for (size_t k = 0; k < 8; ++k) size[k] = static_cast<char>(kTunedGraph.size() >> 8 * k & 0xFF);
+  EXPECT_EQ(blob.bytes, expected + size + std::string(kTunedGraph));
   EXPECT_EQ(blob.compat, "byoc-graphs/1");
   EXPECT_EQ(kernel_of(loaded(blob)), "own");
 }
@@ -245,7 +245,7 @@ TEST_F(Knobs, ChangeNoByteOfAnArtifactWithoutPoints) {
 TEST_F(Knobs, OfADamagedArtifactAreRefused) {
   byoc_module* module = compiled(R"({"block":"1"})");
   const Blob blob = saved(module);
-  Table::release(module);
+  TunableTable::release(module);
   for (size_t size = 1; size < blob.bytes.size(); ++size) {
     EXPECT_EQ(loaded({blob.bytes.substr(0, size), blob.compat}), nullptr) << size;
     EXPECT_EQ(last_code, uint32_t{BYOC_DATA_LOSS}) << size;

@@ -25,7 +25,7 @@ TEST(InferTypes, SaysWhichOpDoesNotFitItsOperands) {
       module_of("fn main(%x: f32[2,3], %y: f32[2,3]) { %0 = add(%x, %y)  return %0 }");
   module.function("main").nodes[1].types = TypeId(TensorType{DType::kF32, {Dim(5)}});
   Status status = infer_types(module, {}).status();
-  EXPECT_THAT(status.message(), testing::StartsWith("add: "));
+  EXPECT_THAT(status.message(), ::testing::StartsWith("add: "));
   EXPECT_EQ(status.where(), "@main: %0 (add)");
 }
 

@@ -2,15 +2,10 @@
 // Plain primitives produce micro-kernels with accumulators on the stack and without conditions.
 #include "dags.h"
 #include "run.h"
+#include "text.h"
 
 namespace byoc::te {
 namespace {
-
-#define BYOC_APPLY(call)                              \
-  do {                                                \
-    Status status_ = (call);                          \
-    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
-  } while (false)
 
 // Schedules tiles of 6 rows x 2 vectors of 8. The epilogue reads the accumulators.
 void schedule_tile(Schedule& s) {
@@ -27,11 +22,6 @@ void schedule_tile(Schedule& s) {
   BYOC_APPLY(s.unroll("matmul", "i1.o"));
   BYOC_APPLY(s.vectorize("matmul", "i1.i"));
   BYOC_APPLY(s.parallel("relu", "i0.o"));
-}
-
-std::string text_of(const Schedule& s) {
-  Result<LoopFunction> loops = lower(s);
-  return loops.ok() ? print(*loops) : loops.status().to_string();
 }
 
 TEST(MicroKernel, OfAMatrixProductHasItsEpilogueInRegisters) {
@@ -70,12 +60,6 @@ TEST(MicroKernel, OfAMatrixProductHasItsEpilogueInRegisters) {
   }
 }
 )");
-}
-
-size_t count(const std::string& text, const std::string& word) {
-  size_t n = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
-  return n;
 }
 
 // 14 = 2 x 6 + 2 rows and 20 = 16 + 4 columns, so there are four kernels. The rows are shared by

@@ -2,16 +2,12 @@
 // Buffers of which each iteration of a loop computes what is new.
 #include <random>
 
+#include "dags.h"
 #include "run.h"
+#include "text.h"
 
 namespace byoc::te {
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-Expr f32(double value) { return constant(DType::kF32, value); }
 
 /// Windows over the rows of an image: y[c, i, j] is the sum over k < rows of
 /// double[c, i * stride + k * dilation - pad, j], or of zero outside of the image.

@@ -2,15 +2,12 @@
 // The effect of each primitive, and the messages of its refusals.
 #include "dags.h"
 #include "run.h"
+#include "text.h"
 
 namespace byoc::te {
 namespace {
 
-std::string text_of(const Schedule& s) { return print(*lower(s)); }
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
+std::string loops_text(const Schedule& s) { return print(*lower(s)); }
 TEST(Split, NamesTheLoopsOuterAndInner) {
   Schedule s(chain(12));
   ASSERT_TRUE(s.split("t", "i0", 4).ok());
@@ -24,11 +21,11 @@ TEST(Split, GuardsTheRestWhenTheInnerLoopStandsOutside) {
   ASSERT_TRUE(s.split("t", "i0", 4).ok());
   ASSERT_TRUE(s.reorder("t", {"i0.i", "i0.o"}).ok());
   ASSERT_TRUE(s.vectorize("t", "i0.o").ok());
-  EXPECT_TRUE(has(text_of(s),
+  EXPECT_TRUE(has(loops_text(s),
                   "  for i0.i in 0..4 {\n"
                   "    for i0.o in 0..3 {\n"  // not vectorized: it has a condition
                   "      if (((i0.o * 4) + i0.i) < 10) {\n"))
-      << text_of(s);
+      << loops_text(s);
 }
 
 TEST(ComputeAt, ComputesTheRowsThatATileReads) {
@@ -36,7 +33,7 @@ TEST(ComputeAt, ComputesTheRowsThatATileReads) {
   ASSERT_TRUE(s.split("relu", "i1", 4).ok());
   ASSERT_TRUE(s.compute_at("conv", "relu", "i1.o").ok());
   ASSERT_TRUE(s.compute_at("pad", "relu", "i1.o").ok());
-  const std::string text = text_of(s);
+  const std::string text = loops_text(s);
   EXPECT_TRUE(has(text, "stack pad: f32[2, 6, 8]")) << text;  // 4 rows and one at each end
   EXPECT_TRUE(has(text, "stack conv: f32[1, 4, 6]")) << text;
 }
@@ -52,8 +49,8 @@ TEST(ComputeAt, MovesWindowsThatWouldLeaveTheTensor) {
   });
   Schedule s(b.finish("f", {x}, {z}));
   ASSERT_TRUE(s.compute_at("y", "z", "i0").ok());
-  EXPECT_TRUE(has(text_of(s), "stack y: f32[3]")) << text_of(s);
-  EXPECT_TRUE(has(text_of(s), "max(min((i0 - 1), 7), 0)")) << text_of(s);
+  EXPECT_TRUE(has(loops_text(s), "stack y: f32[3]")) << loops_text(s);
+  EXPECT_TRUE(has(loops_text(s), "max(min((i0 - 1), 7), 0)")) << loops_text(s);
   EXPECT_EQ(run<float>(s, {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}),
             (std::vector<float>{2, 4, 8, 12, 16, 20, 24, 28, 32, 16}));
 }
@@ -63,8 +60,8 @@ TEST(ComputeAt, TakesWorkspaceBeyondFourKibibytes) {
     Schedule s(softmax_like(2, n));
     ASSERT_TRUE(s.compute_at("sum", "div", "i0").ok());
     ASSERT_TRUE(s.compute_at("exp", "div", "i0").ok());
-    EXPECT_EQ(has(text_of(s), "stack exp: f32[1, 1024]"), n == 1024) << text_of(s);
-    EXPECT_EQ(has(text_of(s), "workspace exp: f32[1, 1025]"), n == 1025) << text_of(s);
+    EXPECT_EQ(has(loops_text(s), "stack exp: f32[1, 1024]"), n == 1024) << loops_text(s);
+    EXPECT_EQ(has(loops_text(s), "workspace exp: f32[1, 1025]"), n == 1025) << loops_text(s);
   }
 }
 
@@ -73,7 +70,7 @@ TEST(ComputeAt, FusesASoftmaxRowByRow) {
   Schedule s(softmax_like(4, 6));
   for (const char* stage : {"sum", "exp", "max"})
     ASSERT_TRUE(s.compute_at(stage, "div", "i0").ok()) << stage;
-  EXPECT_EQ(text_of(s).find("workspace"), std::string::npos) << text_of(s);
+  EXPECT_EQ(loops_text(s).find("workspace"), std::string::npos) << loops_text(s);
   const std::vector<float> x = {1, 0, 2, 3, 3, 1, 5, 5, 5, 5, 5, 5,
                                 0, 0, 0, 0, 0, 1, 7, 8, 9, 7, 8, 9};
   EXPECT_EQ(run<float>(s, {x}), run<float>(Schedule(softmax_like(4, 6)), {x}));
@@ -83,7 +80,7 @@ TEST(ComputeInline, LeavesNoTraceOfTheStage) {
   Schedule s(chain(4));
   ASSERT_TRUE(s.compute_inline("a").ok());
   ASSERT_TRUE(s.compute_inline("e").ok());
-  EXPECT_EQ(text_of(s),
+  EXPECT_EQ(loops_text(s),
             "loops chain(x: f32[4]) -> (t: f32[4]) {\n"
             "  for i0 in 0..4 {\n"
             "    t[i0] = ((-(abs(x[i0])) * 2.0) + x[i0])\n"
@@ -128,7 +125,7 @@ TEST(CacheRead, CopiesWhatATileReads) {
   ASSERT_TRUE(s.split("matmul", "i1", 4).ok());
   ASSERT_TRUE(s.reorder("matmul", {"i1.o", "i0"}).ok());
   ASSERT_TRUE(s.compute_at("w.cache", "matmul", "i1.o").ok());
-  EXPECT_TRUE(has(text_of(s), "stack w.cache: f32[3, 4]")) << text_of(s);
+  EXPECT_TRUE(has(loops_text(s), "stack w.cache: f32[3, 4]")) << loops_text(s);
 }
 
 // Computes four partial sums at a time and then adds them, like a vector unit.
@@ -142,9 +139,9 @@ TEST(Rfactor, SumsInLanes) {
   ASSERT_TRUE(s.rfactor("y", "r0.i").ok());
   ASSERT_TRUE(s.reorder("y.partial", {"r0.o", "r0.i"}).ok());
   ASSERT_TRUE(s.vectorize("y.partial", "r0.i").ok());
-  EXPECT_TRUE(has(text_of(s), "select(((((r0.o * 4) + r0.i'1) < 10)") ||
-              has(text_of(s), "select((((r0.o * 4) + r0.i'1) < 10)"))
-      << text_of(s);
+  EXPECT_TRUE(has(loops_text(s), "select(((((r0.o * 4) + r0.i'1) < 10)") ||
+              has(loops_text(s), "select((((r0.o * 4) + r0.i'1) < 10)"))
+      << loops_text(s);
   EXPECT_EQ(run<float>(s, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}), std::vector<float>{55});
 }
 
@@ -240,7 +237,7 @@ class Refusals : public testing::Test {
   void TearDown() override {
     Result<Schedule> again = replay(matmul_bias_relu(4, 6, 8), s.trace());
     ASSERT_TRUE(again.ok()) << again.status().to_string();
-    EXPECT_EQ(text_of(*again), text_of(s));
+    EXPECT_EQ(loops_text(*again), loops_text(s));
   }
 };
 

@@ -3,20 +3,10 @@
 // Inputs are small integers, so sums are exact in any order.
 #include "intrins.h"
 #include "run.h"
+#include "text.h"
 
 namespace byoc::te {
 namespace {
-
-std::string text_of(const Schedule& s) {
-  Result<LoopFunction> loops = lower(s);
-  return loops.ok() ? print(*loops) : loops.status().to_string();
-}
-
-size_t count(const std::string& text, const std::string& word) {
-  size_t out = 0;
-  for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++out;
-  return out;
-}
 
 std::vector<float> counting(int64_t n) {
   std::vector<float> out;
@@ -42,12 +32,6 @@ std::vector<float> expected(int64_t m, int64_t k, int64_t n) {
 std::vector<float> result_of(const Schedule& s, int64_t m, int64_t k, int64_t n) {
   return run<float>(s, {counting(m * k), counting(k * n), counting(n)});
 }
-
-#define BYOC_APPLY(call)                              \
-  do {                                                \
-    Status status_ = (call);                          \
-    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
-  } while (false)
 
 // Schedules tiles of 4 x 8 sums. One call per tile computes the whole reduction.
 void schedule_tiles(Schedule& s) {

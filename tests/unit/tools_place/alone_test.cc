@@ -12,7 +12,7 @@ namespace {
 using placement::Costs;
 using placement::FunctionPlacement;
 
-constexpr std::string_view kModel = R"(
+constexpr std::string_view kModelAlone = R"(
 fn main(%x: f32[64,64]) {
   %0 = tanh(%x)
   %1 = relu(%0)
@@ -22,7 +22,7 @@ fn main(%x: f32[64,64]) {
 class Alone : public ::testing::Test {
  protected:
   Alone()
-      : module_(test::parse(kModel)),
+      : module_(test::parse(kModelAlone)),
         plugins_(test::selective_plugins(
             {{"a", {{"ops", "tanh,relu"}, {"est", "tanh:1000,relu:3000"}}},
              {"b", {{"ops", "tanh,relu"}, {"est", "tanh:2000,relu:2000"}}}})),

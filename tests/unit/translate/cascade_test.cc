@@ -18,7 +18,7 @@
 namespace byoc {
 namespace {
 
-constexpr std::string_view kTwoConvs = R"(
+constexpr std::string_view kCascade = R"(
   fn main(%x: f32[1,3,20,9], %w1: f32[4,3,3,3], %w2: f32[5,4,3,3]) {
     %0 = conv2d(%x, %w1) {pads=[1,1,1,1]}
     %1 = relu(%0)
@@ -28,7 +28,7 @@ constexpr std::string_view kTwoConvs = R"(
   })";
 
 Result<te::Dag> two_convs() {
-  BYOC_TRY(IRModule module, parse_module(kTwoConvs, all_ops()));
+  BYOC_TRY(IRModule module, parse_module(kCascade, all_ops()));
   BYOC_TRY(te::Target target, te::parse_target("x86-64-v3"));
   return te::translate_to_te(module, module.function("main"), target, te::by_level());
 }

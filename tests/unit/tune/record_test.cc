@@ -87,10 +87,10 @@ TEST(Record, OfAnotherVersionIsNotImplemented) {
   EXPECT_EQ(parse_record(R"({"v":9})").status().code(), Code::kUnimplemented);
 }
 
-struct Bad {
+struct BadRecord {
   const char *member, *value, *message;
 };
-class RefusesARecord : public testing::TestWithParam<Bad> {};
+class RefusesARecord : public testing::TestWithParam<BadRecord> {};
 
 TEST_P(RefusesARecord, NamingTheField) {
   auto json = parse_json(print(record_of("t", point("4"), 1)));
@@ -105,7 +105,7 @@ TEST_P(RefusesARecord, NamingTheField) {
   EXPECT_THAT(status.message(), HasSubstr(GetParam().message));
 }
 
-const Bad kBad[] = {
+const BadRecord kBadRecords[] = {
     {"v", "", "missing"},
     {"v", "\"1\"", "is \"1\", expected an integer"},
     {"key", "", "missing"},
@@ -127,7 +127,7 @@ const Bad kBad[] = {
     {"time", "1.5", "expected an integer"},
     {"worker", "{}", "expected a text"},
 };
-INSTANTIATE_TEST_SUITE_P(Record, RefusesARecord, testing::ValuesIn(kBad));
+INSTANTIATE_TEST_SUITE_P(Record, RefusesARecord, testing::ValuesIn(kBadRecords));
 
 TEST(Record, RefusesTheKeyOfAnotherTask) {
   auto json = parse_json(print(record_of("t", point("4"), 1)));
@@ -224,7 +224,7 @@ TEST_F(Schema, ListsTheMembersOfARecord) {
 }
 
 TEST_F(Schema, RefusesWhatTheReaderRefuses) {
-  for (const Bad& bad : kBad) {
+  for (const BadRecord& bad : kBadRecords) {
     const std::string value = bad.value;
     const bool is_beyond_schemas = value.find("00000") != value.npos || value == "4294967296";
     if (is_beyond_schemas) continue;

@@ -111,10 +111,10 @@ TEST(Space, NarrowedMakesAGuessWhereNoneHasTheValue) {
   EXPECT_EQ(narrowed(space, "unroll", "4")->guesses, (std::vector<Point>{point("8", "4")}));
 }
 
-struct Bad {
+struct BadSpace {
   const char *from, *to, *message;
 };
-class RefusesASpace : public testing::TestWithParam<Bad> {};
+class RefusesASpace : public testing::TestWithParam<BadSpace> {};
 
 TEST_P(RefusesASpace, NamingTheField) {
   std::string text = print(space_of("t"));
@@ -127,7 +127,7 @@ TEST_P(RefusesASpace, NamingTheField) {
   EXPECT_THAT(status.message(), HasSubstr(GetParam().message)) << text;
 }
 
-const Bad kBad[] = {
+const BadSpace kBadSpaces[] = {
     {"\"task\":\"t\",", "", "\"task\" is missing"},
     {"\"task\":\"t\"", "\"task\":\"\"", "\"task\" is \"\", expected a text"},
     {"\"kind\":\"conv\"", "\"kind\":7", "\"kind\" is 7"},
@@ -152,7 +152,7 @@ const Bad kBad[] = {
     {"\"flops\":1000.0", "\"cost_ns\":{\"tile\":{\"99\":1}},\"flops\":1", "a cost of \"99\""},
     {"\"flops\":1000.0", "\"cost_ns\":{\"unroll\":{\"4\":-1}},\"flops\":1", "\"4\" is -1"},
 };
-INSTANTIATE_TEST_SUITE_P(Space, RefusesASpace, testing::ValuesIn(kBad));
+INSTANTIATE_TEST_SUITE_P(Space, RefusesASpace, testing::ValuesIn(kBadSpaces));
 
 }  // namespace
 }  // namespace byoc::tune

@@ -10,10 +10,10 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-constexpr const char* kRelu = "fn main(%x: f32[4096]) {\n  %0 = relu(%x)\n  return %0\n}\n";
+constexpr const char* kHangingRelu = "fn main(%x: f32[4096]) {\n  %0 = relu(%x)\n  return %0\n}\n";
 
 std::string tune_with(const Byoc& byoc, const std::string& how) {
-  return cat("tune ", byoc.write("m.ir", kRelu), " --log ", byoc.file("log.jsonl"),
+  return cat("tune ", byoc.write("m.ir", kHangingRelu), " --log ", byoc.file("log.jsonl"),
              " --compiler knobby --default json --plugin ", BYOC_BUILD_DIR,
              "/tests/unit/tuner_measure/libbyoc_knobby.so --plugin-option knobby.work=10",
              " --plugin-option knobby.how=", how, " --trials 2");

@@ -13,18 +13,18 @@ OnnxModel two_inputs(const char* op, int opset, std::vector<DimSpec> a, std::vec
   model.node(op, {"a", "b"}, {"y"}, "n");
   return model;
 }
-onnx::NodeProto& node_of(OnnxModel& model) { return *model.graph().mutable_node(0); }
+onnx::NodeProto& elementwise_node(OnnxModel& model) { return *model.graph().mutable_node(0); }
 
 TEST(LegacyBroadcast, AlignsTheSecondOperandAtTheAxis) {
   OnnxModel model = two_inputs("Add", 6, {2, 3, 4, 5}, {3, 4});
-  set(node_of(model), "broadcast", 1);
-  set(node_of(model), "axis", 1);
+  set(elementwise_node(model), "broadcast", 1);
+  set(elementwise_node(model), "axis", 1);
   EXPECT_EQ(ops_of(model), "%0 = unsqueeze(%b) {axes=[2]}\n%1 = add(%a, %0)\n");
 }
 
 TEST(LegacyBroadcast, WithoutAnAxisAlignsAtTheEnd) {
   OnnxModel model = two_inputs("Mul", 6, {2, 3}, {3});
-  set(node_of(model), "broadcast", 1);
+  set(elementwise_node(model), "broadcast", 1);
   EXPECT_EQ(ops_of(model), "%0 = multiply(%a, %b)\n");
 }
 

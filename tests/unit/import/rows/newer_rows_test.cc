@@ -8,7 +8,7 @@ namespace byoc::test {
 namespace {
 
 using ::testing::HasSubstr;
-using List = std::vector<double>;
+using Floats64 = std::vector<double>;
 
 FoldedNode causal_conv() {
   FoldedNode node("CausalConvWithState", 27, 2);
@@ -37,10 +37,10 @@ FoldedNode scatter(const std::vector<int64_t>& first) {
 }
 
 TEST(TensorScatterRow, WritesAtAnIndexPerImage) {
-  EXPECT_EQ(scatter({1, 0}).result(), (List{1, 10, 20, 30, 40, 6}));
+  EXPECT_EQ(scatter({1, 0}).result(), (Floats64{1, 10, 20, 30, 40, 6}));
   FoldedNode round = scatter({2, 1});
   round.with("mode", "circular");
-  EXPECT_EQ(round.result(), (List{20, 2, 10, 4, 30, 40}));
+  EXPECT_EQ(round.result(), (Floats64{20, 2, 10, 4, 30, 40}));
 }
 
 TEST(LinearAttentionRow, PassesTheGatesOfItsRule) {
@@ -56,10 +56,10 @@ TEST(LinearAttentionRow, PassesTheGatesOfItsRule) {
 TEST(CenterCropPadRow, CutsAndPadsInTheMiddle) {
   FoldedNode node("CenterCropPad", 18);
   node.floats({1, 5}, {1, 2, 3, 4, 5}).ints({2}, {2, 2});
-  EXPECT_EQ(node.result(), (List{2, 3, 0, 0}));
+  EXPECT_EQ(node.result(), (Floats64{2, 3, 0, 0}));
   FoldedNode one_axis("CenterCropPad", 18);
   one_axis.floats({1, 2}, {1, 2}).ints({1}, {5}).with("axes", std::vector<int64_t>{-1});
-  EXPECT_EQ(one_axis.result(), (List{0, 1, 2, 0, 0}));
+  EXPECT_EQ(one_axis.result(), (Floats64{0, 1, 2, 0, 0}));
 }
 
 TEST(AffineGridRow, MovesAGridOfCells) {
@@ -105,7 +105,7 @@ TEST(MelWeightMatrixRow, MakesTriangles) {
     points.push_back(
         static_cast<int>(9 * 700 * (std::pow(10, mel(4000) * k / 4 / 2595) - 1) / 8000));
   ASSERT_EQ(points, (std::vector<int>{0, 0, 1, 2}));
-  EXPECT_EQ(node.result(), (List{1, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(node.result(), (Floats64{1, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(GridSampleRow, HasNewNamesOfModesFromOpset20On) {

@@ -14,7 +14,7 @@ OnnxModel batch_norm(int opset, std::vector<std::string> outputs = {"y"}) {
   model.node("BatchNormalization", {"x", "s", "b", "m", "v"}, outputs, "n");
   return model;
 }
-onnx::NodeProto& node_of(OnnxModel& model) { return *model.graph().mutable_node(0); }
+onnx::NodeProto& norm_node(OnnxModel& model) { return *model.graph().mutable_node(0); }
 
 TEST(BatchNormRow, KeepsInferenceWhole) {
   EXPECT_EQ(ops_of(batch_norm(9)), "%0 = batch_norm(%x, %s, %b, %m, %v)\n");
@@ -34,7 +34,7 @@ TEST(BatchNormRow, BringsParametersToTheDtypeOfX) {
 TEST(BatchNormRow, RefusesTrainingAndStatisticsPerPixelOfOldOpsets) {
   EXPECT_THAT(ops_of(batch_norm(6)), HasSubstr("is_test=0, training"));
   OnnxModel per_pixel = batch_norm(7);
-  set(node_of(per_pixel), "spatial", 0);
+  set(norm_node(per_pixel), "spatial", 0);
   EXPECT_THAT(ops_of(per_pixel),
               HasSubstr("spatial=0, statistics per pixel instead of per channel"));
   EXPECT_THAT(ops_of(batch_norm(9, {"y", "mean"})),

@@ -14,30 +14,22 @@
 #include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
+#include "unit/llvm/joined/joined.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr int64_t kBlock = 8;
 
-struct Conv {
+struct BlockConv {
   int64_t n, c, o, h, w, stride = 1;
   int64_t oh() const { return (h - 1) / stride + 1; }
   int64_t ow() const { return (w - 1) / stride + 1; }
 };
 
-te::Target avx512() { return *te::parse_target("x86-64-v4"); }
-
-Floats small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  Floats out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
-
 // Returns relu(conv(x, w) + bias) + rest, whose weight is a constant when `inputs` is 3.
-te::Dag dag_of(const Conv& s, const te::Target& target, int64_t inputs = 3) {
+te::Dag dag_of(const BlockConv& s, const te::Target& target, int64_t inputs = 3) {
   const int64_t o = s.o / kBlock, c = s.c / kBlock;
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -69,21 +61,8 @@ llvm_plugin::KernelLoops kernel_of(const te::Dag& dag,
   return *std::move(out);
 }
 
-Floats interpreted(const te::LoopFunction& loops, const std::vector<Floats>& inputs) {
-  size_t n = 1;
-  for (const te::Expr& extent : loops.outputs[0].shape())
-    n *= static_cast<size_t>(*te::as_int(extent));
-  Floats y(n);
-  std::vector<const void*> in;
-  for (const Floats& input : inputs) in.push_back(input.data());
-  void* out[] = {y.data()};
-  Status status = te::evaluate(loops, in, out);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return y;
-}
-
 // Computes the same with plain loops. All numbers are small integers, so results are exact.
-Floats expected(const Conv& s, const Floats& x, const Floats& w, const Floats& bias,
+Floats expected(const BlockConv& s, const Floats& x, const Floats& w, const Floats& bias,
                 const Floats& rest) {
   Floats out;
   const int64_t cells = s.oh() * s.ow();
@@ -102,7 +81,7 @@ Floats expected(const Conv& s, const Floats& x, const Floats& w, const Floats& b
   return out;
 }
 
-void expect_sums(const Conv& s, const llvm_plugin::KernelLoops& kernel) {
+void expect_sums(const BlockConv& s, const llvm_plugin::KernelLoops& kernel) {
   const Floats x = small_integers(s.n * s.c * s.h * s.w, 1), w = small_integers(s.o * s.c, 2),
                bias = small_integers(s.o, 3), rest = small_integers(s.n * s.o * s.oh() * s.ow(), 4);
   ASSERT_TRUE(kernel.constants.has_value());
@@ -113,13 +92,13 @@ void expect_sums(const Conv& s, const llvm_plugin::KernelLoops& kernel) {
 }
 
 TEST(JoinedBlocks, ComputeTheSums) {
-  for (const Conv& s : {Conv{1, 16, 24, 5, 7},
-                        {2, 8, 40, 3, 3},
-                        {1, 24, 16, 1, 1},
-                        {1, 40, 120, 2, 9},
-                        {1, 8, 56, 9, 8, 2},
-                        {3, 16, 24, 7, 5, 3},
-                        {1, 1024, 24, 7, 7}}) {
+  for (const BlockConv& s : {BlockConv{1, 16, 24, 5, 7},
+                             {2, 8, 40, 3, 3},
+                             {1, 24, 16, 1, 1},
+                             {1, 40, 120, 2, 9},
+                             {1, 8, 56, 9, 8, 2},
+                             {3, 16, 24, 7, 5, 3},
+                             {1, 1024, 24, 7, 7}}) {
     SCOPED_TRACE(cat(s.n, " images, ", s.c, " to ", s.o, " channels, ", s.h, "x", s.w));
     const te::Dag dag = dag_of(s, avx512());
     EXPECT_TRUE(is_joined(dag));
@@ -128,7 +107,7 @@ TEST(JoinedBlocks, ComputeTheSums) {
 }
 
 TEST(JoinedBlocks, ComputeTheSumsInPanelsAndChunks) {
-  const Conv s = {1, 64, 72, 3, 5};
+  const BlockConv s = {1, 64, 72, 3, 5};
   const te::Dag dag = dag_of(s, avx512());
   size_t chunked = 0;
   for (const char* tile : {"5x3", "4x1", "1x4", "7x2"}) {
@@ -148,7 +127,7 @@ TEST(JoinedBlocks, ComputeTheSumsInPanelsAndChunks) {
 }
 
 TEST(JoinedBlocks, AreForConstantsInBlocksOfHalfAVector) {
-  const Conv s = {1, 16, 24, 5, 7};
+  const BlockConv s = {1, 16, 24, 5, 7};
   EXPECT_FALSE(is_joined(dag_of(s, avx512(), 4)));
   EXPECT_FALSE(is_joined(dag_of({1, 16, 8, 5, 7}, avx512())));
   EXPECT_FALSE(is_joined(dag_of(s, *te::parse_target("x86-64-v3"))));
@@ -156,7 +135,8 @@ TEST(JoinedBlocks, AreForConstantsInBlocksOfHalfAVector) {
 }
 
 TEST(JoinedBlocks, KeepSumsInWholeVectors) {
-  for (const Conv& s : {Conv{1, 144, 24, 56, 56}, {1, 24, 72, 56, 56}, {1, 120, 40, 28, 28}}) {
+  for (const BlockConv& s :
+       {BlockConv{1, 144, 24, 56, 56}, {1, 24, 72, 56, 56}, {1, 120, 40, 28, 28}}) {
     SCOPED_TRACE(cat(s.c, " to ", s.o, " channels"));
     auto machine = llvm_plugin::machine_of(avx512());
     auto listed = llvm_plugin::list_kernel(kernel_of(dag_of(s, avx512())).loops, *machine, {});

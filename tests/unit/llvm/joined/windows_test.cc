@@ -13,15 +13,16 @@
 #include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
+#include "unit/llvm/joined/joined.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr int64_t kBlock = 8;
 
 // x is plain, [n, c, h, w], or has blocks of 8 channels.
-struct Conv {
+struct WindowConv {
   int64_t n, c, o, h, w, taps, stride, pad;
   bool is_plain = true;
   int64_t oh() const { return (h + 2 * pad - taps) / stride + 1; }
@@ -29,17 +30,8 @@ struct Conv {
   int64_t block() const { return is_plain ? 1 : kBlock; }
 };
 
-te::Target avx512() { return *te::parse_target("x86-64-v4"); }
-
-Floats small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  Floats out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
-
 // Returns relu(conv(x, w) + bias), whose weight is a constant when `inputs` is 2.
-te::Dag dag_of(const Conv& s, const te::Target& target, int64_t inputs = 2) {
+te::Dag dag_of(const WindowConv& s, const te::Target& target, int64_t inputs = 2) {
   const int64_t o = s.o / kBlock, b = s.block();
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -61,36 +53,23 @@ te::Dag dag_of(const Conv& s, const te::Target& target, int64_t inputs = 2) {
   return *std::move(dag);
 }
 
-bool is_joined(const te::Dag& dag) {
+bool has_joined_windows(const te::Dag& dag) {
   return std::ranges::any_of(dag.stages, [](const te::Stage& stage) {
     return stage.compute == llvm_plugin::topi::kJoinedWindows;
   });
 }
 
-llvm_plugin::KernelLoops kernel_of(const Conv& s) {
+llvm_plugin::KernelLoops kernel_of(const WindowConv& s) {
   const te::Dag dag = dag_of(s, avx512());
-  EXPECT_TRUE(is_joined(dag));
+  EXPECT_TRUE(has_joined_windows(dag));
   auto out = llvm_plugin::lower_with_constants(dag, 2, avx512(), nullptr);
   EXPECT_TRUE(out.ok()) << out.status().message();
   return *std::move(out);
 }
 
-Floats interpreted(const te::LoopFunction& loops, const std::vector<Floats>& inputs) {
-  size_t n = 1;
-  for (const te::Expr& extent : loops.outputs[0].shape())
-    n *= static_cast<size_t>(*te::as_int(extent));
-  Floats y(n);
-  std::vector<const void*> in;
-  for (const Floats& input : inputs) in.push_back(input.data());
-  void* out[] = {y.data()};
-  Status status = te::evaluate(loops, in, out);
-  EXPECT_TRUE(status.ok()) << status.message();
-  return y;
-}
-
 // Returns one sum over channels and taps.
-float sum_at(const Conv& s, const Floats& x, const Floats& w, int64_t n, int64_t o, int64_t row,
-             int64_t column) {
+float sum_at(const WindowConv& s, const Floats& x, const Floats& w, int64_t n, int64_t o,
+             int64_t row, int64_t column) {
   const int64_t b = s.block();
   float sum = 0;
   for (int64_t k = 0; k < s.c * s.taps * s.taps; ++k) {
@@ -107,7 +86,7 @@ float sum_at(const Conv& s, const Floats& x, const Floats& w, int64_t n, int64_t
 }
 
 // Computes the same with plain loops. All numbers are small integers, so results are exact.
-Floats expected(const Conv& s, const Floats& x, const Floats& w, const Floats& bias) {
+Floats expected(const WindowConv& s, const Floats& x, const Floats& w, const Floats& bias) {
   Floats out;
   const int64_t cells = s.oh() * s.ow();
   for (int64_t at = 0; at < s.n * s.o * cells; ++at) {
@@ -119,7 +98,7 @@ Floats expected(const Conv& s, const Floats& x, const Floats& w, const Floats& b
   return out;
 }
 
-void expect_sums(const Conv& s) {
+void expect_sums(const WindowConv& s) {
   SCOPED_TRACE(cat(s.c, " to ", s.o, " channels, ", s.taps, "x", s.taps, " of ", s.h, "x", s.w));
   const llvm_plugin::KernelLoops kernel = kernel_of(s);
   ASSERT_TRUE(kernel.constants.has_value());
@@ -145,11 +124,11 @@ TEST(JoinedWindows, ComputeTheSumsOfBlocks) {
 }
 
 TEST(JoinedWindows, AreForConstantsInBlocksOfHalfAVector) {
-  const Conv s = {1, 3, 24, 19, 21, 3, 2, 1};
-  EXPECT_FALSE(is_joined(dag_of(s, avx512(), 3)));
-  EXPECT_FALSE(is_joined(dag_of({1, 3, 8, 19, 21, 3, 2, 1}, avx512())));
-  EXPECT_FALSE(is_joined(dag_of(s, *te::parse_target("x86-64-v3"))));
-  EXPECT_FALSE(is_joined(dag_of(s, *te::parse_target("aarch64"))));
+  const WindowConv s = {1, 3, 24, 19, 21, 3, 2, 1};
+  EXPECT_FALSE(has_joined_windows(dag_of(s, avx512(), 3)));
+  EXPECT_FALSE(has_joined_windows(dag_of({1, 3, 8, 19, 21, 3, 2, 1}, avx512())));
+  EXPECT_FALSE(has_joined_windows(dag_of(s, *te::parse_target("x86-64-v3"))));
+  EXPECT_FALSE(has_joined_windows(dag_of(s, *te::parse_target("aarch64"))));
 }
 
 TEST(JoinedWindows, KeepSumsInWholeVectors) {

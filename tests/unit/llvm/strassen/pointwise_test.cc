@@ -11,7 +11,7 @@ namespace {
 using llvm_plugin::strassen::Pointwise;
 using test::Layer;
 
-constexpr double kBound = 1e-5;  // of the largest output, as README.md states
+constexpr double kPointwiseBound = 1e-5;  // of the largest output, as README.md states
 
 Layer pointwise(Layer layer) {
   layer.rows = layer.columns = 1, layer.pads = {0, 0, 0, 0};
@@ -62,7 +62,7 @@ void expect_sums(const Layer& layer, int64_t band, int64_t panel = 1, uint32_t t
       cat(layer.text(), ", bands of ", band, ", panels of ", panel, ", ", threads, " threads"));
   const test::LayerData data = test::data_of(layer, 1);
   const std::vector<float> y = run(layer, data, band, panel, threads);
-  EXPECT_LE(test::relative_error(layer, y, test::expected(layer, data)), kBound);
+  EXPECT_LE(test::relative_error(layer, y, test::expected(layer, data)), kPointwiseBound);
 }
 
 const Layer kUsual = pointwise({.c = 32, .o = 64, .h = 7, .w = 9, .block = 8});
@@ -183,7 +183,7 @@ TEST(StrassenPointwise, HasSmallErrorsOnRandomLayers) {
       for (float& x : data.x) x = seed == 0 ? std::abs(x) : seed == 1 ? x : x * x * x;
       const std::vector<float> y = run(layer, data, band);
       const double error = test::relative_error(layer, y, test::expected(layer, data));
-      EXPECT_LE(error, kBound) << layer.text() << ", seed " << seed;
+      EXPECT_LE(error, kPointwiseBound) << layer.text() << ", seed " << seed;
       worst = std::max(worst, error);
     }
   }

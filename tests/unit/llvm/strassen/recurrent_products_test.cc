@@ -10,7 +10,8 @@ namespace {
 
 using llvm_plugin::strassen::input_product_of;
 
-constexpr double kBound = 2e-5;  // of the largest output: of the products, and steps in f32
+constexpr double kRecurrentBound =
+    2e-5;  // of the largest output: of the products, and steps in f32
 
 struct Net {
   std::string op;
@@ -130,7 +131,7 @@ TEST(StrassenRecurrent, AgreesWithTheReference) {
     for (uint32_t threads : {1u, 3u}) {
       SCOPED_TRACE(cat(net.op, " ", net.time, "x", net.batch, "x", net.input, " -> ", net.hidden,
                        " ", net.direction, ", ", threads, " threads"));
-      EXPECT_LE(test::relative_error(run(net, data, threads), expected), kBound);
+      EXPECT_LE(test::relative_error(run(net, data, threads), expected), kRecurrentBound);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/run_loops.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
@@ -18,13 +19,6 @@ struct Product {
   int64_t m, n, k;
   bool is_transposed = false;
 };
-
-std::vector<float> small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  std::vector<float> out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
 
 // Returns the loops of a b + bias, or of a function of them, of which the first `inputs` operands
 // are no constants. The bias is the second operand.

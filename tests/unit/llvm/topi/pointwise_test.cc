@@ -7,23 +7,17 @@
 #include "plugins/llvm/topi/schedule.h"
 #include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/run_loops.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
 
-struct Shape {
+struct PointwiseShape {
   int64_t n, c, o, h, w;
 };
 
-std::vector<float> small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  std::vector<float> out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
-
 // Returns relu(conv(x, w) + bias).
-te::Dag translated(const Shape& s, Ints strides = {1, 1}, int64_t kernel = 1) {
+te::Dag translated(const PointwiseShape& s, Ints strides = {1, 1}, int64_t kernel = 1) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   ValueId x = f.param("x", {DType::kF32, {s.n, s.c, s.h, s.w}});
@@ -42,7 +36,7 @@ bool is_pointwise(const te::Dag& dag) {
                      [](const te::Stage& stage) { return stage.compute == "pointwise"; });
 }
 
-std::vector<float> expected(const Shape& s, const std::vector<float>& x,
+std::vector<float> expected(const PointwiseShape& s, const std::vector<float>& x,
                             const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<float> out;
   const int64_t cells = s.h * s.w;
@@ -58,11 +52,11 @@ std::vector<float> expected(const Shape& s, const std::vector<float>& x,
 }
 
 TEST(PlainPointwiseConv, ComputesTheSums) {
-  for (const Shape& s : {Shape{1, 58, 58, 28, 28},
-                         {2, 12, 29, 14, 14},
-                         {1, 3, 5, 7, 9},
-                         {1, 1, 1, 1, 1},
-                         {3, 7, 2, 1, 5}}) {
+  for (const PointwiseShape& s : {PointwiseShape{1, 58, 58, 28, 28},
+                                  {2, 12, 29, 14, 14},
+                                  {1, 3, 5, 7, 9},
+                                  {1, 1, 1, 1, 1},
+                                  {3, 7, 2, 1, 5}}) {
     SCOPED_TRACE(cat(s.c, " to ", s.o, " channels, ", s.h, "x", s.w));
     const te::Dag dag = translated(s);
     EXPECT_TRUE(is_pointwise(dag));

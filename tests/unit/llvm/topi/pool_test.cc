@@ -12,13 +12,13 @@
 namespace byoc {
 namespace {
 
-struct Shape {
+struct PoolShape {
   int64_t blocks, h, w, kernel, stride, pad;
   int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
   int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
 };
 
-te::LoopFunction pool(const std::string& op, const Shape& s, DType dtype = DType::kF32) {
+te::LoopFunction pool(const std::string& op, const PoolShape& s, DType dtype = DType::kF32) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   ValueId x = f.param("x", {dtype, {1, s.blocks, s.h, s.w, 8}});
@@ -40,7 +40,8 @@ te::LoopFunction pool(const std::string& op, const Shape& s, DType dtype = DType
 
 // Returns the maximum, or the mean, of the part of each window that is inside of the image. NaN
 // is the largest value.
-std::vector<float> expected(const std::string& op, const Shape& s, const std::vector<float>& x) {
+std::vector<float> expected(const std::string& op, const PoolShape& s,
+                            const std::vector<float>& x) {
   std::vector<float> out;
   for (int64_t n = 0; n < s.blocks * s.oh() * s.ow() * 8; ++n) {
     const int64_t cell = n / 8 % (s.oh() * s.ow()), block = n / 8 / (s.oh() * s.ow());
@@ -59,15 +60,15 @@ std::vector<float> expected(const std::string& op, const Shape& s, const std::ve
   return out;
 }
 
-constexpr Shape kShapes[] = {{2, 12, 14, 3, 2, 1},
-                             {1, 7, 7, 3, 1, 1},
-                             {9, 6, 29, 2, 2, 0},
-                             {1, 1, 1, 3, 1, 1},
-                             {3, 9, 20, 5, 3, 2}};
+constexpr PoolShape kShapes[] = {{2, 12, 14, 3, 2, 1},
+                                 {1, 7, 7, 3, 1, 1},
+                                 {9, 6, 29, 2, 2, 0},
+                                 {1, 1, 1, 3, 1, 1},
+                                 {3, 9, 20, 5, 3, 2}};
 
 void expect_pooled(const std::string& op, bool with_nan) {
   std::minstd_rand random(5);
-  for (const Shape& s : kShapes) {
+  for (const PoolShape& s : kShapes) {
     SCOPED_TRACE(cat(op, " ", s.kernel, " / ", s.stride, " of ", s.h, "x", s.w));
     std::vector<float> x(static_cast<size_t>(s.blocks * s.h * s.w * 8));
     for (float& value : x) value = static_cast<float>(static_cast<int>(random() % 64) - 70);
@@ -87,7 +88,7 @@ void expect_pooled(const std::string& op, bool with_nan) {
 template <class T>
 void expect_greatest(DType dtype) {
   std::minstd_rand random(7);
-  for (const Shape& s : kShapes) {
+  for (const PoolShape& s : kShapes) {
     std::vector<T> x(static_cast<size_t>(s.blocks * s.h * s.w * 8)), want;
     for (T& value : x) value = static_cast<T>(random() >> 8);
     for (float value : expected("max_pool", s, {x.begin(), x.end()}))

@@ -11,6 +11,7 @@
 #include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/stem.h"
 #include "unit/llvm/run_loops.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
@@ -21,7 +22,7 @@ using te::Tensor;
 
 // The result has o channels, each of which reads all c channels. With o = 0 the
 // convolution is depthwise.
-struct Shape {
+struct RowsShape {
   int64_t c, o, h, w, kernel, stride, pad, dilation = 1;
   bool is_depthwise() const { return o == 0; }
   int64_t results() const { return is_depthwise() ? c : o; }
@@ -32,7 +33,7 @@ struct Shape {
 
 // Returns x with zeros at its edges. Depthwise convolutions have channels in blocks of 8,
 // others have plain images.
-Tensor padded(te::Builder& builder, const Shape& s, const Tensor& x) {
+Tensor padded(te::Builder& builder, const RowsShape& s, const Tensor& x) {
   Exprs shape = x.shape();
   shape[2] = s.h + 2 * s.pad, shape[3] = s.w + 2 * s.pad;
   return builder.compute("pad", shape, [&](const Exprs& at) {
@@ -44,7 +45,7 @@ Tensor padded(te::Builder& builder, const Shape& s, const Tensor& x) {
 }
 
 // Returns conv(x, w) + bias, or conv(x, w) without `with_bias`.
-te::Dag conv(const Shape& s, bool with_bias) {
+te::Dag conv(const RowsShape& s, bool with_bias) {
   te::Builder builder;
   const int64_t c = s.is_depthwise() ? 1 : s.c;
   Exprs image = {1, s.c, s.h, s.w};
@@ -70,15 +71,8 @@ te::Dag conv(const Shape& s, bool with_bias) {
   return builder.finish("conv", {x, w, bias}, {out});
 }
 
-std::vector<float> small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  std::vector<float> out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
-
 // Computes the same sums with plain loops. All numbers are small integers, so results are exact.
-std::vector<float> expected(const Shape& s, const std::vector<float>& x,
+std::vector<float> expected(const RowsShape& s, const std::vector<float>& x,
                             const std::vector<float>& w, const std::vector<float>& bias) {
   std::vector<float> out;
   const int64_t taps = s.kernel * s.kernel, channels = s.is_depthwise() ? 1 : s.c;
@@ -100,7 +94,7 @@ std::vector<float> expected(const Shape& s, const std::vector<float>& x,
   return out;
 }
 
-te::LoopFunction scheduled(const te::Dag& dag, const Shape& s) {
+te::LoopFunction scheduled(const te::Dag& dag, const RowsShape& s) {
   const te::Target target = llvm_plugin::host_target();
   namespace topi = llvm_plugin::topi;
   auto* maker = s.is_depthwise() ? &topi::depthwise_template : &topi::stem_template;
@@ -112,7 +106,7 @@ te::LoopFunction scheduled(const te::Dag& dag, const Shape& s) {
   return *std::move(loops);
 }
 
-void expect_the_sums(const Shape& s) {
+void expect_the_sums(const RowsShape& s) {
   SCOPED_TRACE(cat(s.kernel, "x", s.kernel, " / ", s.stride, " of ", s.c, "x", s.h, "x", s.w));
   const int64_t channels = s.is_depthwise() ? 1 : s.c;
   auto x = small_integers(s.c * s.h * s.w, 1), bias = small_integers(s.results(), 3);
@@ -127,30 +121,30 @@ void expect_the_sums(const Shape& s) {
 }
 
 TEST(Depthwise, ComputesTheSums) {
-  for (const Shape& s : std::vector<Shape>{{16, 0, 12, 30, 3, 1, 1},
-                                           {8, 0, 7, 7, 3, 1, 1},
-                                           {160, 0, 9, 17, 3, 2, 1},
-                                           {24, 0, 5, 6, 5, 1, 2},
-                                           {8, 0, 14, 25, 5, 2, 2},
-                                           {8, 0, 1, 1, 3, 1, 1},
-                                           {8, 0, 2, 40, 5, 1, 2},
-                                           {16, 0, 8, 9, 3, 1, 0},
-                                           {8, 0, 11, 13, 7, 1, 3},
-                                           {8, 0, 20, 20, 3, 1, 2, 2},
-                                           {8, 0, 9, 9, 3, 3, 1},
-                                           {8, 0, 3, 3, 3, 1, 2}})
+  for (const RowsShape& s : std::vector<RowsShape>{{16, 0, 12, 30, 3, 1, 1},
+                                                   {8, 0, 7, 7, 3, 1, 1},
+                                                   {160, 0, 9, 17, 3, 2, 1},
+                                                   {24, 0, 5, 6, 5, 1, 2},
+                                                   {8, 0, 14, 25, 5, 2, 2},
+                                                   {8, 0, 1, 1, 3, 1, 1},
+                                                   {8, 0, 2, 40, 5, 1, 2},
+                                                   {16, 0, 8, 9, 3, 1, 0},
+                                                   {8, 0, 11, 13, 7, 1, 3},
+                                                   {8, 0, 20, 20, 3, 1, 2, 2},
+                                                   {8, 0, 9, 9, 3, 3, 1},
+                                                   {8, 0, 3, 3, 3, 1, 2}})
     expect_the_sums(s);
 }
 
 TEST(Stem, ComputesTheSums) {
-  for (const Shape& s : std::vector<Shape>{{3, 16, 20, 22, 3, 2, 1},
-                                           {3, 32, 29, 31, 7, 2, 3},
-                                           {1, 8, 12, 40, 3, 1, 1},
-                                           {3, 24, 16, 17, 3, 1, 1},
-                                           {4, 8, 9, 9, 5, 1, 2},
-                                           {3, 48, 32, 32, 8, 8, 0},
-                                           {2, 16, 2, 3, 3, 1, 1},
-                                           {3, 16, 15, 16, 11, 4, 2}})
+  for (const RowsShape& s : std::vector<RowsShape>{{3, 16, 20, 22, 3, 2, 1},
+                                                   {3, 32, 29, 31, 7, 2, 3},
+                                                   {1, 8, 12, 40, 3, 1, 1},
+                                                   {3, 24, 16, 17, 3, 1, 1},
+                                                   {4, 8, 9, 9, 5, 1, 2},
+                                                   {3, 48, 32, 32, 8, 8, 0},
+                                                   {2, 16, 2, 3, 3, 1, 1},
+                                                   {3, 16, 15, 16, 11, 4, 2}})
     expect_the_sums(s);
 }
 
@@ -197,7 +191,7 @@ size_t count(const std::string& text, const std::string& pattern) {
 
 // Returns the loops with multiply-adds and without conditions. Checks that no
 // loop accesses the stack.
-std::vector<std::string> plain_kernels(const Shape& s) {
+std::vector<std::string> plain_kernels(const RowsShape& s) {
   te::Target target = llvm_plugin::host_target();
   target.cpu = "x86-64-v3";
   target.features = {"avx", "avx2", "fma"};
@@ -215,7 +209,7 @@ std::vector<std::string> plain_kernels(const Shape& s) {
 }
 
 TEST(ConvsInRows, KeepSumsAndWeightsInRegistersAndConditionsOutside) {
-  const std::pair<Shape, size_t> kernels[] = {
+  const std::pair<RowsShape, size_t> kernels[] = {
       {{64, 0, 56, 56, 3, 1, 1}, 24},     // 3 taps of 8 cells
       {{96, 0, 56, 56, 3, 2, 1}, 21},     // 3 taps of 7 cells
       {{3, 32, 112, 112, 3, 2, 1}, 24},   // 3 taps of 4 cells of 2 blocks

@@ -16,6 +16,7 @@
 #include "plugins/llvm/topi/pool.h"
 #include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
+#include "unit/llvm/small_integers.h"
 
 namespace byoc {
 namespace {
@@ -24,7 +25,7 @@ using Floats = std::vector<float>;
 
 // A convolution. in_block and out_block are the channels per block of image and result; in_block =
 // 1 means a plain image.
-struct Conv {
+struct WideConv {
   int64_t c, o, h, w, kernel, stride, pad, group, in_block, out_block;
   int64_t oh() const { return (h + 2 * pad - kernel) / stride + 1; }
   int64_t ow() const { return (w + 2 * pad - kernel) / stride + 1; }
@@ -33,13 +34,6 @@ struct Conv {
 };
 
 te::Target avx512() { return *te::parse_target("x86-64-v4"); }
-
-Floats small_integers(int64_t n, uint32_t seed) {
-  std::minstd_rand random(seed);
-  Floats out(static_cast<size_t>(n));
-  for (float& x : out) x = static_cast<float>(static_cast<int>(random() % 7) - 3);
-  return out;
-}
 
 // Reorders [outer * block, inner] to [outer, inner, block].
 Floats in_blocks(const Floats& x, int64_t inner, int64_t block) {
@@ -53,7 +47,7 @@ Floats in_blocks(const Floats& x, int64_t inner, int64_t block) {
 }
 
 // Reorders [o, i, taps] to [o / outer, i / inner, taps, inner, outer].
-Floats weight_in_blocks(const Floats& w, const Conv& conv) {
+Floats weight_in_blocks(const Floats& w, const WideConv& conv) {
   const int64_t per = conv.group_c() * conv.kernel * conv.kernel;
   Floats rows;
   for (int64_t o = 0; o < conv.o; ++o) {
@@ -86,7 +80,7 @@ Floats interpreted(const te::LoopFunction& loops, const std::vector<Floats>& inp
 }
 
 // Returns the loops of relu(conv(x, w) + bias).
-te::LoopFunction loops_of(const Conv& conv) {
+te::LoopFunction loops_of(const WideConv& conv) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   Ints image = {1, conv.c / conv.in_block, conv.h, conv.w, conv.in_block};
@@ -108,7 +102,7 @@ te::LoopFunction loops_of(const Conv& conv) {
 }
 
 // Computes the convolution with plain loops. All numbers are small integers, so results are exact.
-Floats expected(const Conv& conv, const Floats& x, const Floats& w, const Floats& bias) {
+Floats expected(const WideConv& conv, const Floats& x, const Floats& w, const Floats& bias) {
   Floats out;
   for (int64_t o = 0; o < conv.o; ++o)
     for (int64_t oh = 0; oh < conv.oh(); ++oh)
@@ -130,17 +124,17 @@ Floats expected(const Conv& conv, const Floats& x, const Floats& w, const Floats
 }
 
 TEST(WideBlocks, ComputeTheSumsOfConvolutions) {
-  const Conv cases[] = {{32, 48, 5, 7, 3, 1, 1, 1, 16, 16},   // blocks of a vector
-                        {16, 32, 6, 5, 3, 2, 1, 1, 16, 16},   // with strides
-                        {32, 32, 5, 7, 1, 1, 0, 1, 16, 16},   // one tap
-                        {32, 16, 5, 6, 1, 2, 0, 1, 16, 16},   // one tap, with strides
-                        {3, 32, 9, 8, 3, 2, 1, 1, 1, 16},     // a plain image
-                        {32, 32, 6, 9, 3, 1, 1, 32, 16, 16},  // a channel each
-                        {24, 24, 6, 9, 3, 1, 1, 24, 8, 8},    // a channel each, half a vector
-                        {32, 24, 5, 4, 3, 1, 1, 1, 16, 8},    // from blocks of 16 to 8
-                        {24, 32, 5, 4, 1, 1, 0, 1, 8, 16},    // from blocks of 8 to 16
-                        {64, 64, 3, 4, 3, 1, 1, 4, 16, 16}};  // groups
-  for (const Conv& conv : cases) {
+  const WideConv cases[] = {{32, 48, 5, 7, 3, 1, 1, 1, 16, 16},   // blocks of a vector
+                            {16, 32, 6, 5, 3, 2, 1, 1, 16, 16},   // with strides
+                            {32, 32, 5, 7, 1, 1, 0, 1, 16, 16},   // one tap
+                            {32, 16, 5, 6, 1, 2, 0, 1, 16, 16},   // one tap, with strides
+                            {3, 32, 9, 8, 3, 2, 1, 1, 1, 16},     // a plain image
+                            {32, 32, 6, 9, 3, 1, 1, 32, 16, 16},  // a channel each
+                            {24, 24, 6, 9, 3, 1, 1, 24, 8, 8},    // a channel each, half a vector
+                            {32, 24, 5, 4, 3, 1, 1, 1, 16, 8},    // from blocks of 16 to 8
+                            {24, 32, 5, 4, 1, 1, 0, 1, 8, 16},    // from blocks of 8 to 16
+                            {64, 64, 3, 4, 3, 1, 1, 4, 16, 16}};  // groups
+  for (const WideConv& conv : cases) {
     SCOPED_TRACE(cat(conv.c, " to ", conv.o, " channels, ", conv.kernel, "x", conv.kernel,
                      ", stride ", conv.stride, ", group ", conv.group));
     const Floats x = small_integers(conv.c * conv.h * conv.w, 1);
@@ -256,19 +250,19 @@ Code code_of(const te::LoopFunction& loops) {
 }
 
 TEST(WideBlocks, KeepSumsInWholeVectors) {
-  const Conv cases[] = {{64, 64, 56, 56, 3, 1, 1, 1, 16, 16},
-                        {256, 256, 14, 14, 3, 1, 1, 1, 16, 16},
-                        {256, 64, 56, 56, 1, 1, 0, 1, 16, 16},
-                        {512, 2048, 7, 7, 1, 1, 0, 1, 16, 16}};
-  for (const Conv& conv : cases) {
+  const WideConv cases[] = {{64, 64, 56, 56, 3, 1, 1, 1, 16, 16},
+                            {256, 256, 14, 14, 3, 1, 1, 1, 16, 16},
+                            {256, 64, 56, 56, 1, 1, 0, 1, 16, 16},
+                            {512, 2048, 7, 7, 1, 1, 0, 1, 16, 16}};
+  for (const WideConv& conv : cases) {
     SCOPED_TRACE(cat(conv.kernel, "x", conv.kernel, " ", conv.c, " to ", conv.o));
     const Code code = code_of(loops_of(conv));
     EXPECT_GE(code.sums, 10u);
     EXPECT_EQ(code.narrow, 0u);
     EXPECT_TRUE(code.spills.empty()) << code.spills[0];
   }
-  for (const Conv& conv :
-       {Conv{3, 64, 112, 112, 3, 2, 1, 1, 1, 16}, Conv{64, 64, 56, 56, 3, 1, 1, 64, 16, 16}}) {
+  for (const WideConv& conv : {WideConv{3, 64, 112, 112, 3, 2, 1, 1, 1, 16},
+                               WideConv{64, 64, 56, 56, 3, 1, 1, 64, 16, 16}}) {
     const Code code = code_of(loops_of(conv));
     EXPECT_GE(code.sums, 7u);
     EXPECT_EQ(code.narrow, 0u);
