@@ -14,6 +14,8 @@ set(CMAKE_C_FLAGS_RELEASE "-O2")
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(BYOC_PLUGIN_DIR ${CMAKE_BINARY_DIR}/lib/byoc/plugins)
 
+set(BYOC_BATCH 0 CACHE STRING "Compile up to this many sources of a folder as one; 0: each on its own")
+
 # g++ collects garbage only above 512 MiB: that saves time and changes nothing else.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(--param=ggc-min-heapsize=524288 --param=ggc-min-expand=200)

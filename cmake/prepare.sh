@@ -113,11 +113,15 @@ byoc_failed_tests() {
     }' "$1/Testing/Temporary/LastTest.log" >&2
 }
 
+# Sources per batch of a new folder (cmake/batches.cmake). One that was configured before keeps what it has.
+byoc_batch=12
+
 # byoc_build FOLDER [cmake options...] [-- targets...]: configures (again only when something changed)
 # and builds, all or the targets alone. Afterwards other scripts may run what is in FOLDER, but not build there.
 byoc_build() {
   local folder=$1 options=()
   shift
+  [ -e "$folder/CMakeCache.txt" ] || options+=("-DBYOC_BATCH=$byoc_batch")
   while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
   [ $# -gt 0 ] && shift
   mkdir -p "$folder"

@@ -36,6 +36,7 @@ function(byoc_room name)
     set(ARG_SOURCES *.cc)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_SOURCES})
+  byoc_batches(${name} sources)
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:include>)

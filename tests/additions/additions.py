@@ -236,6 +236,7 @@ def main():
     parser.add_argument("copy", type=Path)
     parser.add_argument("--objects", type=Path, help="a build folder of the tree; what the copy does not change is taken from it")
     parser.add_argument("--generator", default="Ninja")
+    parser.add_argument("--batch", default="0", help="BYOC_BATCH of that build")
     options = parser.parse_args()
     copy_tree(options.source, options.copy)
     for kind, places in PLACES.items():
@@ -247,6 +248,7 @@ def main():
     scratch.mkdir()
     objects, include = options.copy / "objects", Path(__file__).with_name("reuse.cmake")
     run("cmake", "-S", options.copy, "-B", build, "-G", options.generator, "-DBYOC_BENCH=OFF",
+        f"-DBYOC_BATCH={options.batch}",
         f"-DCMAKE_PROJECT_byoc_INCLUDE={include}")
     if options.objects and options.generator == "Ninja":
         count = reuse.put_same_objects(options.source, options.objects, options.copy, build, objects)
