@@ -11,7 +11,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct BenchFlags {
   ModelOptions model;
   std::vector<std::string> inputs;
   BenchOptions bench{.threads = "1"};
@@ -29,14 +29,14 @@ std::string mismatch_text(const BenchReport& report) {
 }
 
 /// Returns the measurements; after Ctrl-C those that there are.
-std::string benched_text(const BenchedModel& benched, const Options& options, bool all_regions) {
+std::string benched_text(const BenchedModel& benched, const BenchFlags& options, bool all_regions) {
   if (benched.is_wrong()) return mismatch_text(benched.report);
   if (!benched.end.ok() && !benched.has_samples()) return "";
   return cat(tuning_text(options.model), bench_text(benched.report, all_regions),
              text_of(benched.observed));
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_bench(const BenchFlags& options, const cli::CommonOptions& common) {
   Progress progress(common);
   Interrupt interrupt;
   BenchHooks hooks;
@@ -55,7 +55,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   return cli::kDone;
 }
 
-void add_bench_options(cli::Command& command, Options& options) {
+void add_bench_options(cli::Command& command, BenchFlags& options) {
   for (cli::Option& option : command.options) {
     if (option.names == "MODEL") option.required = false;
     if (option.names != "--threads") continue;
@@ -103,7 +103,7 @@ void add_bench_options(cli::Command& command, Options& options) {
 }  // namespace
 
 cli::Command bench_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchFlags>();
   cli::Command command;
   command.name = "bench";
   command.about = "time a model or one region, after comparing its outputs with the reference's";
@@ -125,7 +125,7 @@ cli::Command bench_command(const cli::CommonOptions& common) {
       "runs of their own, with a clock around every region. Ctrl-C prints what was measured.\n"
       "Bytes are the least that a region moves: its inputs, outputs and constants once. Peaks are\n"
       "measured after the runs, with as many threads.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_bench(*options, common); };
   return command;
 }
 

@@ -9,12 +9,12 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct DoctorFlags {
   PluginFlags plugins;
   uint64_t min_free_mib = 1024;
 };
 
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
+std::string joined_by(const std::vector<std::string>& words, std::string_view between) {
   std::string out;
   for (const std::string& word : words) out += cat(out.empty() ? "" : between, word);
   return out;
@@ -28,7 +28,7 @@ std::string machine_text(const Machine& machine) {
              ", vectors of ", machine.native.vector_bits,
              " bits; caches of a core: ", machine.native.l1_bytes >> 10, " KiB and ",
              machine.native.l2_bytes >> 10, " KiB\n");
-  out += cat("features: ", joined(machine.native.features, " "), "\ntargets:\n");
+  out += cat("features: ", joined_by(machine.native.features, " "), "\ntargets:\n");
   for (const AllowedTarget& target : machine.targets)
     out += cat("  ", target.name, target.allowed ? "" : cat(": no, ", target.why_not), "\n");
   return out;
@@ -51,7 +51,7 @@ std::string openmp_text(const std::vector<OpenMpRuntime>& runtimes) {
   std::string out = "OpenMP runtimes:\n";
   for (const OpenMpRuntime& one : runtimes) {
     out += cat("  ", one.path.empty() ? one.library + ", not loaded" : one.path);
-    if (!one.brought_by.empty()) out += cat("  (", joined(one.brought_by, ", "), ")");
+    if (!one.brought_by.empty()) out += cat("  (", joined_by(one.brought_by, ", "), ")");
     out += "\n";
   }
   return out;
@@ -98,7 +98,7 @@ bool has_problem(const std::vector<Finding>& findings) {
   return false;
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_doctor(const DoctorFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(Examined examined, examine(options.plugins, options.min_free_mib));
   bool color = cli::use_color(common, cli::Stream::kOut);
   std::string facts = cat(machine_text(examined.machine), plugins_text(*examined.plugins),
@@ -112,7 +112,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command doctor_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorFlags>();
   cli::Command command;
   command.name = "doctor";
   command.about = "look at plugins, machine, caches and environment, and report what is wrong";
@@ -127,7 +127,7 @@ cli::Command doctor_command(const cli::CommonOptions& common) {
   command.notes =
       "The exit code is 1 when there is a problem: a plugin is refused, a cache cannot be used, a\n"
       "file system is full, a variable names no folder. Warnings do not change it.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_doctor(*options, common); };
   return command;
 }
 

@@ -9,7 +9,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct PartitionFlags {
   ModelOptions model;
   PartitionOptions partition;
 };
@@ -43,7 +43,7 @@ std::string text_of(const PartitionedModel& partitioned, const PartitionOptions&
              with.svg_file.empty() ? "" : about(partitioned.picture, with.svg_file));
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_partition(const PartitionFlags& options, const cli::CommonOptions& common) {
   const PartitionOptions& with = options.partition;
   if (with.svg_file == "-" && (with.module_file == "-" || common.json == "-"))
     return cli::usage_error("--svg - must be the only output on stdout; give the other a file");
@@ -58,7 +58,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command partition_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PartitionFlags>();
   cli::Command command;
   command.name = "partition";
   command.about = "cut a model into regions and show the ops of each plugin";
@@ -76,7 +76,7 @@ cli::Command partition_command(const cli::CommonOptions& common) {
       "region and an op outside of all regions; inputs and outputs of the model are listed\n"
       "separately. Priority-greedy waves are the partition that ONNX Runtime makes: its execution\n"
       "providers, in order of priority, each take the ops they support among those left.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_partition(*options, common); };
   return command;
 }
 

@@ -9,7 +9,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct PluginsFlags {
   PluginFlags plugins;
 };
 
@@ -21,16 +21,16 @@ std::string flags_text(const Plugin& plugin) {
   return out;
 }
 
-std::string joined(const std::vector<std::string>& ids, std::string_view none) {
+std::string ids_or(const std::vector<std::string>& ids, std::string_view none) {
   std::string out;
   for (const std::string& id : ids) out += cat(out.empty() ? "" : ", ", id);
   return out.empty() ? std::string(none) : out;
 }
 
 std::string order_text(const ListedPlugins& listed) {
-  return cat("order: ", joined(listed.compilers, "none"),
+  return cat("order: ", ids_or(listed.compilers, "none"),
              " (highest priority first; --compiler A,B sets another order)\n",
-             "rest:  ", joined(listed.defaults, "none"),
+             "rest:  ", ids_or(listed.defaults, "none"),
              " (plugins with the flag default; --default ID sets the first)\n");
 }
 
@@ -77,7 +77,7 @@ std::string searched_text(const PluginSearch& search) {
   return out + "\n";
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_plugins(const PluginsFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(ListedPlugins listed, list_plugins(options.plugins));
   const PluginSet& set = *listed.set;
   cli::print_text(cat(usable_text(set), unopened_text(set), order_text(listed), refused_text(set),
@@ -93,7 +93,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command plugins_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PluginsFlags>();
   cli::Command command;
   command.name = "plugins";
   command.about = "what plugins were found, from where, and why others were refused";
@@ -106,7 +106,7 @@ cli::Command plugins_command(const cli::CommonOptions& common) {
       "A file whose code crashes, ends the process or does not return within 5 s is refused: each\n"
       "file is tried once in a process of its own, and the result is kept in the cache folder.";
   add_plugin_options(command, options->plugins);
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_plugins(*options, common); };
   return command;
 }
 

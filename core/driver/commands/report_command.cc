@@ -14,7 +14,7 @@
 namespace byoc::driver {
 namespace {
 
-struct Options {
+struct ReportFlags {
   ModelOptions model;
   std::vector<std::string> inputs;
   ReportOptions report{.page_file = "report.html"};
@@ -35,7 +35,7 @@ std::string summary(const Json& data, const std::string& path) {
   return path == "-" ? "" : out + cat("wrote ", path, ", for a browser\n");
 }
 
-Result<int> run(const Options& options, const cli::CommonOptions& common) {
+Result<int> run_report(const ReportFlags& options, const cli::CommonOptions& common) {
   const std::string& output = options.report.page_file;
   if (output == "-" && common.json == "-")
     return cli::usage_error("-o - must be the only output on stdout; give --json a file");
@@ -62,7 +62,7 @@ Result<int> run(const Options& options, const cli::CommonOptions& common) {
   return cli::kInterrupted;
 }
 
-void add_report_options(cli::Command& command, Options& options) {
+void add_report_options(cli::Command& command, ReportFlags& options) {
   auto& all = command.options;
   ReportOptions& report = options.report;
   all.push_back(
@@ -92,7 +92,7 @@ void add_report_options(cli::Command& command, Options& options) {
 }  // namespace
 
 cli::Command report_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportFlags>();
   cli::Command command;
   command.name = "report";
   command.about = "write one page with the graph, reasons, times and memory of a model";
@@ -107,7 +107,7 @@ cli::Command report_command(const cli::CommonOptions& common) {
       "Reasons are those of byoc explain, times those of byoc bench: configurations take turns,\n"
       "and times of regions come from runs of their own. After Ctrl-C the page has what was done\n"
       "until then; the exit code is 130.";
-  command.run = [options, &common] { return run(*options, common); };
+  command.run = [options, &common] { return run_report(*options, common); };
   return command;
 }
 
