@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "byoc/base/json.h"
-#include "core/tools/measure/peaks.h"
+#include "core/machine/core_rates.h"
 #include "runtime/cli/command.h"
 
 namespace byoc::bench {
@@ -17,7 +17,7 @@ Result<int> serve(uint32_t threads) {
   if (threads < 1) return cli::usage_error("--threads expects 1 or more");
   answer({{"ready", true}});
   for (std::string line; std::getline(std::cin, line);) {
-    const driver::CoreRates rates = driver::measure_cores(threads);
+    const machine::CoreRates rates = machine::measure_cores(threads);
     answer({{"one_gflop_per_s", rates.one_gflop_per_s},
             {"all_gflop_per_s", rates.all_gflop_per_s},
             {"speedup", rates.speedup()},

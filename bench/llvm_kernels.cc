@@ -17,8 +17,8 @@
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
+#include "core/machine/peak_loops.h"
 #include "core/measure/session/timed_session.h"
-#include "core/tools/measure/fma_peak.h"
 #include "plugins/onednn/library/dnnl_compat.h"
 #include "support/paths.h"
 
@@ -246,7 +246,8 @@ void compare(const Shape& s, int rounds) {
   std::vector<double> our_share, their_share, ratio, rate, peaks;
   for (int k = 0; k < rounds; ++k) {
     const double a = time_of(run_ours), b = time_of([&] { onednn.run(); }),
-                 peak = driver::fma_rate(driver::has_avx512());
+                 peak = machine::rate_of(machine::has_avx512() ? machine::Peak::kF32x512
+                                                               : machine::Peak::kF32x256);
     rate.push_back(s.flops() / a), peaks.push_back(peak), ratio.push_back(b / a);
     our_share.push_back(100 * s.flops() / a / peak);
     their_share.push_back(100 * s.flops() / b / peak);
@@ -283,7 +284,7 @@ int run(int argc, char** argv) {
       "one thread; medians of %d rounds; GFLOP/s, shares of what this loop gives in the same "
       "round:\n"
       "%s\n%-24s %6s  %-31s  %-31s  %s\n",
-      rounds, driver::fma_loop(driver::has_avx512()), "", "peak", "llvm", "oneDNN",
+      rounds, machine::fma_loop(machine::has_avx512()), "", "peak", "llvm", "oneDNN",
       "oneDNN's time / llvm's");
   for (const Shape& shape : kShapes) {
     if (std::string(shape.name).find(only) != std::string::npos) compare(shape, rounds);

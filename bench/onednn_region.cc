@@ -18,8 +18,8 @@
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "byoc/text/builder.h"
+#include "core/machine/peak_loops.h"
 #include "core/measure/session/timed_session.h"
-#include "core/tools/measure/fma_peak.h"
 #include "support/paths.h"
 
 namespace byoc::bench {
@@ -119,9 +119,9 @@ std::pair<double, double> compare_resnet50(const std::vector<Layer>& layers, uin
   run_raw();
   double error = error_of(floats(timed->outputs()[0]), raw.output(), 1000);
   BYOC_CHECK(error < 1e-5, "the plugin's outputs differ by ", error, " of the largest");
-  double flops = flops_of(layers), peak = threads == 1 ? driver::fma_peak(false) : 0;
-  bool wide = driver::has_avx512() && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr;
-  if (threads == 1 && wide) peak = driver::fma_peak(true);
+  double flops = flops_of(layers), peak = threads == 1 ? machine::fma_peak(false) : 0;
+  bool wide = machine::has_avx512() && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr;
+  if (threads == 1 && wide) peak = machine::fma_peak(true);
   Pairs pairs = in_turns(rounds, run_plugin, run_raw);
   std::printf("ResNet-50, %u thread%s, %.2f GFLOP, %s; outputs agree, max error %.1e of max\n",
               threads, threads == 1 ? "" : "s", flops / 1e9, wide ? "AVX-512" : "AVX2", error);
@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
   std::printf("oneDNN %s\n", byoc::onednn::dnnl_version_text().c_str());
   byoc::bench::run(options);
   if (options.is_child) return 0;
-  if (byoc::driver::has_avx512()) return byoc::bench::run_child(argv[0], options.rounds);
+  if (byoc::machine::has_avx512()) return byoc::bench::run_child(argv[0], options.rounds);
   std::printf("this machine has no AVX-512: these are the AVX2 figures, and the only ones\n");
   return 0;
 }

@@ -19,7 +19,7 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
 
 # The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
 # runtime (sessions), library (what commands do), which link the others they need.
-set(byoc_libraries base guard artifact plugin_file threads host session runtime ir te op translate text graph_json measure measure_session tune measure_store pass simplify bind region placement
+set(byoc_libraries base guard artifact plugin_file threads host session runtime ir te op translate text graph_json measure measure_session tune measure_store machine pass simplify bind region placement
   partition codegen compile import process cli conform tools measuring tuner tuner_measure tuner_batch tuner_slurm tuner_search tuner_starts
   tuner_sitting library)
 foreach(library IN LISTS byoc_libraries)
@@ -46,6 +46,10 @@ install(FILES core/tune/tuning-record.schema.json DESTINATION share/byoc/schemas
 install(DIRECTORY share/byoc/tuning DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.jsonl")
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/byoc)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/tuning ${CMAKE_BINARY_DIR}/share/byoc/tuning SYMBOLIC)
+
+# Descriptions of machines that were measured. The commands of the build tree use those of the source tree.
+install(DIRECTORY share/byoc/machines DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/machines ${CMAKE_BINARY_DIR}/share/byoc/machines SYMBOLIC)
 
 # The form of what each command prints with --json.
 install(DIRECTORY share/byoc/schemas DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "core/library/request.h"
+#include "core/machine/this_machine.h"
 #include "core/measure/session/reload.h"
 #include "core/measure/store/this_machine.h"
 #include "core/process/machine_load.h"
@@ -252,7 +252,7 @@ class Bench {
     report_.peak_rss_bytes = peak_rss_bytes();
     if (measured.ok()) add_cores();
     if (!with_.versus.empty()) add_versus();
-    if (measured.ok() && !with_.no_peaks) add_peaks();
+    if (measured.ok() && !with_.no_peaks) BYOC_TRY_STATUS(add_peaks());
     report_.load = process::load_between(before, process::processor_times());
     return measured;
   }
@@ -274,19 +274,16 @@ class Bench {
   void add_cores() {
     uint32_t threads = 1;
     for (const Benched& benched : report_.all) threads = std::max(threads, benched.threads);
-    if (!with_.versus.empty() && threads > 1) cores_.push_back(measure_cores(threads));
+    if (!with_.versus.empty() && threads > 1) cores_.push_back(machine::measure_cores(threads));
   }
 
-  /// Measures the peaks once per number of threads.
-  void add_peaks() {
-    std::map<uint32_t, Peaks> known;
-    for (Benched& benched : report_.all) {
-      show("measuring the peaks of the machine", 0, 0);
-      auto found = known.find(benched.threads);
-      if (found == known.end())
-        found = known.emplace(benched.threads, measure_peaks(benched.threads)).first;
-      benched.peaks = found->second;
-    }
+  /// Adds the peaks of the machine, which are measured when it is not known yet.
+  Status add_peaks() {
+    show("looking up the peaks of the machine", 0, 0);
+    BYOC_TRY(const auto machine, machine::this_machine());
+    for (Benched& benched : report_.all)
+      benched.peaks = machine::peaks_of(*machine, benched.threads);
+    return {};
   }
 
   /// Looks up the regions and keeps those that ran alone. Keys have no target and no exact sums.

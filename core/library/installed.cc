@@ -136,6 +136,11 @@ Result<Examined> examine(const PluginFlags& flags, uint64_t min_free_mib) {
   BYOC_TRY(examined.plugins, find_plugins(flags));
   std::vector<Finding>& findings = examined.findings;
   examined.machine = examine_machine();
+  if (auto speed = machine::this_machine(); speed.ok()) examined.speed = *speed;
+  else
+    findings.push_back({Finding::kProblem, "environment",
+                        cat("BYOC_MACHINE cannot be used: ", speed.status().to_string()),
+                        "name a file such as those of share/byoc/machines, or unset it"});
   examine_plugins(*examined.plugins, findings);
   examined.openmp = examine_openmp(*examined.plugins, findings);
   examined.caches = examine_caches(findings);
@@ -146,8 +151,14 @@ Result<Examined> examine(const PluginFlags& flags, uint64_t min_free_mib) {
 }
 
 Json json_of(const Examined& examined) {
+  Json speed;
+  if (examined.speed != nullptr) {
+    speed = machine::to_json(*examined.speed);
+    speed["from"] = examined.speed->origin;
+  }
   Json json = {{"abi", cat(BYOC_ABI_MAJOR, ".", BYOC_ABI_MINOR)},
                {"machine", machine_json(examined.machine)},
+               {"speed", std::move(speed)},
                {"plugins", plugins_json(*examined.plugins)},
                {"not_opened", unopened_json(*examined.plugins)},
                {"refused", refused_json(*examined.plugins)},

@@ -3,6 +3,7 @@
 // The work of `byoc plugins` and `byoc doctor`.
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/machine/this_machine.h"
 #include "core/tools/doctor/examination.h"
 #include "core/tools/model/model_options.h"
 
@@ -31,6 +32,7 @@ nlohmann::ordered_json json_of(const ListedPlugins& listed);
 struct Examined {
   std::shared_ptr<const PluginSet> plugins;
   Machine machine;
+  std::shared_ptr<const machine::Machine> speed;  // null: its file cannot be read
   std::vector<OpenMpRuntime> openmp;
   std::vector<CacheFolder> caches;
   std::vector<Volume> volumes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A machine as the analytic model of costs has it: peaks, and how far plugins stay from them. Made
-// by `byoc calibrate`, kept as JSON.
+// A machine as the analytic model of costs has it: peaks, and how far plugins stay from them. The
+// peaks are those of core/machine; `byoc calibrate` measures the rest, which is kept as JSON.
 #include <string>
 #include <vector>
 
@@ -38,11 +38,16 @@ struct Machine {
   /// those of all its classes count. A plugin without any is taken for slower than the slowest of
   /// the others, as nothing is known about it; without samples at all the factor is 1.
   double predicted_ns(std::string_view plugin, const Work& work) const;
+  /// Returns whether ops of that version of the plugin were timed.
+  bool has_times(std::string_view plugin, std::string_view version) const;
   /// Returns whether there are samples of that version of the plugin.
   bool has_samples(std::string_view plugin, std::string_view version) const;
 };
 
 using measure::machine_name;
+
+/// Replaces peaks and bandwidths by those of a description for as many threads.
+void use_machine(const byoc_machine& description, Machine& machine);
 
 Json to_json(const Machine& machine);
 /// Errors: slug "calibration", with the member at fault.

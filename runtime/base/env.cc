@@ -22,6 +22,9 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_TUNING_PATH", "",
      "folders with logs of tuning, KIND.jsonl, that commands use without --tuning-log, "
      "colon-separated; empty: none; unset: <prefix>/share/byoc/tuning"},
+    {"BYOC_MACHINE", "",
+     "file with the description of the machine that times are estimated for, in the form of "
+     "share/byoc/machines; unset: shipped, known from before, or measured"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},
     {"BYOC_TIME", "0", "1: print the time of every pass"},
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "byoc/base/json.h"
-#include "core/tools/measure/peaks.h"
 #include "core/tools/report/memory_json.h"
 #include "core/tools/report/page.h"
 
@@ -76,41 +75,6 @@ TEST(ReportSteps, HaveTheTypesOfTheirArguments) {
   EXPECT_EQ(steps[0]["outputs"].size(), 1u);
   EXPECT_EQ(steps[0]["workspace_bytes"], 640);
   EXPECT_FALSE(steps[1].contains("workspace_bytes")) << "the work of the host is unknown";
-}
-
-TEST(Peaks, TwoThreadsAreNotSlowerThanAThirdOfOne) {
-  Peaks one = measure_peaks(1), two = measure_peaks(2);
-  EXPECT_EQ(two.threads, 2u);
-  EXPECT_GT(one.gb_per_s, 0.1);
-  EXPECT_LT(one.gb_per_s, 10'000) << "no machine reads so fast; the loop was removed";
-  EXPECT_GT(two.gflop_per_s, one.gflop_per_s / 3);
-}
-
-TEST(CoreRates, AreThoseOfOneThreadAndOfAll) {
-  CoreRates two = measure_cores(2);
-  EXPECT_EQ(two.threads, 2u);
-  EXPECT_GT(two.speedup(), 0.2);
-  EXPECT_LT(two.speedup(), 3);
-  EXPECT_NEAR(two.one_gflop_per_s, measure_peaks(1).gflop_per_s, two.one_gflop_per_s * 0.8);
-  CoreRates one = measure_cores(0);
-  EXPECT_EQ(one.threads, 1u);
-  EXPECT_EQ(one.round_trip_ns, 0) << "there is no other processor";
-}
-
-TEST(CoreRates, HaveTheTimeOfAValueBetweenTwoProcessors) {
-  CoreRates two = measure_cores(2);
-  if (two.cores < 2) GTEST_SKIP() << "one processor";
-  EXPECT_GT(two.round_trip_ns, 5) << "no value reaches another core and returns so soon";
-  EXPECT_LT(two.round_trip_ns, 1e7);
-}
-
-TEST(CoreRates, ShowWhetherThreadsHaveACoreEach) {
-  CoreRates rates{.threads = 4, .cores = 2, .one_gflop_per_s = 100, .all_gflop_per_s = 181};
-  EXPECT_TRUE(rates.has_cores()) << "the threads share two cores";
-  EXPECT_DOUBLE_EQ(rates.limit(), 1.8);
-  rates.all_gflop_per_s = 179;
-  EXPECT_FALSE(rates.has_cores());
-  EXPECT_TRUE(CoreRates{}.has_cores()) << "nothing was measured";
 }
 
 TEST(ReportPage, NoTextOfAModelEndsTheElement) {

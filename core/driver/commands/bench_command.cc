@@ -95,7 +95,7 @@ void add_bench_options(cli::Command& command, BenchFlags& options) {
   all.push_back(
       {"--no-check", "", "do not compare the outputs with the reference's first", &bench.no_check});
   all.push_back(
-      {"--no-peaks", "", "do not measure the machine's peaks afterwards", &bench.no_peaks});
+      {"--no-peaks", "", "leave out the shares of the machine's peaks", &bench.no_peaks});
   all.push_back({"--tolerance", "X", kToleranceHelp, &bench.tolerance});
   all.push_back({"--no-native", "", "refuse native code in an artifact", &bench.no_native});
 }
@@ -124,7 +124,7 @@ cli::Command bench_command(const cli::CommonOptions& common) {
       "sample is one run, or the mean of several when a run is short. Times of regions come from\n"
       "runs of their own, with a clock around every region. Ctrl-C prints what was measured.\n"
       "Bytes are the least that a region moves: its inputs, outputs and constants once. Peaks are\n"
-      "measured after the runs, with as many threads.";
+      "those of the machine with as many threads, as byoc doctor prints them.";
   command.run = [options, &common] { return run_bench(*options, common); };
   return command;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // byoc doctor: what byoc runs on, what it found, and what is wrong with it.
+#include <cmath>
+
 #include "byoc/base/json.h"
 #include "byoc/base/version.h"
 #include "core/driver/commands/commands.h"
@@ -32,6 +34,32 @@ std::string machine_text(const Machine& machine) {
   for (const AllowedTarget& target : machine.targets)
     out += cat("  ", target.name, target.allowed ? "" : cat(": no, ", target.why_not), "\n");
   return out;
+}
+
+std::string size_text(uint64_t bytes) {
+  if (bytes == machine::Level::kMemory) return "memory";
+  return bytes >> 20 > 0 ? cat(bytes >> 20, " MiB") : cat(bytes >> 10, " KiB");
+}
+
+std::string rate_text(machine::Rate rate) {
+  return cat(std::llround(rate.one), " / ", std::llround(rate.all));
+}
+
+/// Returns what estimates of times are made of: rates of one core, and of all.
+std::string speed_text(const machine::Machine& machine) {
+  std::string out = cat("speed of one core / of all ", machine.cores, ", for estimates: f32 ",
+                        rate_text(machine.f32), " GFLOP/s");
+  if (machine.f16.one > 0) out += cat(", 16 bits ", rate_text(machine.f16));
+  if (machine.i8.one > 0) out += cat(", i8 ", rate_text(machine.i8));
+  out += "\n";
+  for (const machine::Level& level : machine.levels)
+    out += cat("  ", size_text(level.bytes), ": read ", rate_text(level.read), " GB/s, lines ",
+               rate_text(level.fill), " GB/s\n");
+  if (machine.cores > 1)
+    out += cat("  parallel loop ", std::llround(machine.loop_ns), " ns, barrier ",
+               std::llround(machine.barrier_ns), " ns, value there and back ",
+               std::llround(machine.round_trip_ns), " ns\n");
+  return cat(out, "  from: ", machine.origin, "\n");
 }
 
 std::string plugins_text(const PluginSet& plugins) {
@@ -101,9 +129,10 @@ bool has_problem(const std::vector<Finding>& findings) {
 Result<int> run_doctor(const DoctorFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(Examined examined, examine(options.plugins, options.min_free_mib));
   bool color = cli::use_color(common, cli::Stream::kOut);
-  std::string facts = cat(machine_text(examined.machine), plugins_text(*examined.plugins),
-                          openmp_text(examined.openmp), folders_text(examined),
-                          environment_text(examined.environment), "\n");
+  std::string facts = cat(machine_text(examined.machine),
+                          examined.speed != nullptr ? speed_text(*examined.speed) : "",
+                          plugins_text(*examined.plugins), openmp_text(examined.openmp),
+                          folders_text(examined), environment_text(examined.environment), "\n");
   cli::print_text((common.quiet ? "" : facts) + findings_text(examined.findings, color), common);
   BYOC_TRY_STATUS(cli::print_json(common, "doctor", json_of(examined)));
   return has_problem(examined.findings) ? cli::kFailed : cli::kDone;

@@ -4,9 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "core/machine/core_rates.h"
+#include "core/machine/machine.h"
 #include "core/measure/session/timed_session.h"
 #include "core/process/machine_load.h"
-#include "core/tools/measure/peaks.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "runtime/cli/given_shapes.h"
@@ -15,6 +16,9 @@
 #include "runtime/cli/values.h"
 
 namespace byoc::driver {
+
+using machine::CoreRates;
+using machine::Peaks;
 
 inline constexpr std::string_view kControl = "A again";
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/place/calibrate.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "byoc/base/clock.h"
 #include "byoc/pass/passes.h"
-#include "core/tools/measure/peaks.h"
+#include "core/machine/this_machine.h"
 #include "core/tools/measure/single_op.h"
 
 namespace byoc::driver {
@@ -72,11 +70,6 @@ double best_ns(F&& work) {
   return best;
 }
 
-double cache_size() {
-  const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return static_cast<double>(std::max({l2, l3 / 4, 1L << 20}));
-}
-
 void measure_memory(Machine& machine) {
   constexpr size_t kElements = 1 << 16;  // 256 KiB
   std::vector<float> from(kElements, 1), to(kElements);
@@ -123,11 +116,9 @@ Result<Machine> calibrate(
   Machine machine;
   machine.name = machine_name();
   machine.threads = build.threads;
-  progress("measuring the peaks of the machine", 0, 1);
-  const Peaks peaks = measure_peaks(build.threads);
-  if (peaks.gflop_per_s > 0) machine.gflop_per_s = peaks.gflop_per_s;
-  if (peaks.gb_per_s > 0) machine.memory_gb_per_s = peaks.gb_per_s;
-  machine.cache_bytes = cache_size();
+  progress("looking up the peaks of the machine", 0, 1);
+  BYOC_TRY(const auto here, machine::this_machine());
+  use_machine(*machine::view_of(*here, build.threads), machine);
   measure_memory(machine);
   BuildOptions all = build;
   all.compilers = {"auto"};

@@ -3,6 +3,7 @@
 
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "core/machine/this_machine.h"
 #include "core/process/machine_load.h"
 #include "core/tools/diff/explanation_diff.h"
 #include "core/tools/measure/report.h"
@@ -165,21 +166,19 @@ class Work {
     if (timed.empty()) return {};
     const process::ProcessorTimes before = process::processor_times();
     const Status measured = measure::time_in_turns(timed, plan_.timing, watch_);
-    if (measured.ok()) add_peaks();
+    if (measured.ok()) BYOC_TRY_STATUS(add_peaks());
     const process::OtherLoad load = process::load_between(before, process::processor_times());
     for (Configuration& configuration : all_) configuration.set_load(load);
     return measured;
   }
 
-  void add_peaks() {
-    Peaks peaks;
+  Status add_peaks() {
+    BYOC_TRY(const auto machine, machine::this_machine());
     for (Configuration& configuration : all_) {
       Benched* benched = configuration.benched();
-      if (benched == nullptr) continue;
-      if (peaks.gb_per_s == 0 || peaks.threads != benched->threads)
-        peaks = measure_peaks(benched->threads);
-      benched->peaks = peaks;
+      if (benched != nullptr) benched->peaks = machine::peaks_of(*machine, benched->threads);
     }
+    return {};
   }
 
   const ReportPlan& plan_;

@@ -37,14 +37,14 @@ extern "C" {
 /// `signature` of kernels and native functions, the flag BYOC_NO_NATIVE. 3: the slot `knobs`,
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
-/// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS.
-#define BYOC_ABI_MINOR 6
+/// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
+#define BYOC_ABI_MINOR 7
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 6 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 7 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -95,7 +95,8 @@ enum byoc_tag {
   BYOC_TAG_NATIVE_FN,          ///< byoc_native_fn
   BYOC_TAG_NATIVE_TABLE,       ///< byoc_native_table
   BYOC_TAG_LAYOUT,             ///< byoc_layout
-  BYOC_TAG_NATIVE_FAILURE      ///< byoc_native_failure
+  BYOC_TAG_NATIVE_FAILURE,     ///< byoc_native_failure
+  BYOC_TAG_MACHINE             ///< byoc_machine
 };
 
 /// The code of a status: the 17 canonical codes of gRPC, then three of byoc. The host reads a
@@ -236,17 +237,49 @@ typedef struct byoc_pattern {
   double gbytes_s;     ///< reserved; 10^9 bytes per second
 } byoc_pattern;
 
-/// The answer of judge. The host passes it zeroed but for `h`; judge fills it.
+/// A rate of one worker, and of all workers of a run together.
+typedef struct byoc_rate {
+  double one;  ///< with one worker
+  double all;  ///< with byoc_machine.threads workers at the same time
+} byoc_rate;
+
+/// A cache, or the memory.
+typedef struct byoc_machine_level {
+  uint64_t bytes;  ///< its size; UINT64_MAX for the memory
+  uint64_t cores;  ///< the number of cores that share it, at least 1
+  byoc_rate read;  ///< reading all bytes of what it keeps, 10^9 bytes per second
+  byoc_rate fill;  ///< bringing lines to the core by reading a word of each, 10^9 bytes per second
+} byoc_machine_level;
+
+/// The machine that estimates are for, and the workers of a run. Owned by the host, valid for the
+/// call. A number that is not known is 0.
+typedef struct byoc_machine {
+  byoc_hdr h;                        ///< tag: BYOC_TAG_MACHINE
+  uint32_t threads;                  ///< workers of a run, at least 1
+  uint32_t n_levels;                 ///< the number of `levels`, at least 1
+  const byoc_machine_level* levels;  ///< from the first cache to the memory
+  byoc_rate f32;         ///< multiplications and additions of f32, 10^9 per second; above 0
+  byoc_rate f16;         ///< the same of f16 or bf16, where the processor has instructions for them
+  byoc_rate i8;          ///< the same of i8, with sums of i32
+  double loop_ns;        ///< starting parallel_for with all workers and waiting for its end
+  double barrier_ns;     ///< one barrier of all workers inside of a loop
+  double round_trip_ns;  ///< a value from a core to another one and back
+} byoc_machine;
+
+/// The answer of judge. The host passes it zeroed but for `h` and `machine`; judge fills it.
 typedef struct byoc_verdict {
-  byoc_hdr h;             ///< tag: BYOC_TAG_VERDICT
-  uint32_t accept;        ///< 0 no, 1 yes, 2 yes but slow
-  uint32_t confidence;    ///< reserved
-  uint64_t est_ns;        ///< reserved, ns; check-plugin requires repeatable values
+  byoc_hdr h;           ///< tag: BYOC_TAG_VERDICT
+  uint32_t accept;      ///< 0 no, 1 yes, 2 yes but slow
+  uint32_t confidence;  ///< reserved
+  /// An estimate of the time of one run on `machine`, ns; 0: none. The choice of plugins by cost
+  /// compares it with those of other plugins; without `machine` nothing is decided by it.
+  uint64_t est_ns;
   uint64_t workspace;     ///< reserved, bytes; check-plugin requires repeatable values
   uint64_t packed_bytes;  ///< reserved, bytes; check-plugin requires repeatable values
   /// With 0 and 2: why. With 1, optional: by which implementation, as explain shows it. Static or
   /// owned by the instance, valid until the next judge on this thread.
   byoc_str reason;
+  const byoc_machine* machine;  ///< since minor 7; NULL: no estimate is needed. Test with BYOC_HAS
 } byoc_verdict;
 
 /// A function to compile. Owned by the host and valid until the call returns.
@@ -574,7 +607,9 @@ typedef const byoc_native_table* (*byoc_native_entry_fn)(const byoc_host*);
 BYOC_ASSERT_NO_TAIL(byoc_host, packed_get);
 BYOC_ASSERT_NO_TAIL(byoc_const, flags);
 BYOC_ASSERT_NO_TAIL(byoc_pattern, gbytes_s);
-BYOC_ASSERT_NO_TAIL(byoc_verdict, reason);
+BYOC_ASSERT_NO_TAIL(byoc_machine_level, fill);
+BYOC_ASSERT_NO_TAIL(byoc_machine, round_trip_ns);
+BYOC_ASSERT_NO_TAIL(byoc_verdict, machine);
 BYOC_ASSERT_NO_TAIL(byoc_function, point);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);

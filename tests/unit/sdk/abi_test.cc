@@ -40,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 6);
+  EXPECT_EQ(BYOC_ABI_MINOR, 7);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
@@ -80,6 +80,14 @@ TEST(Abi, TakesTheSlotOfMinor3AsAbsentInATableOfMinor2) {
   EXPECT_EQ(has_knobs(&table), 0);
   table.h.size = sizeof table;
   EXPECT_EQ(has_knobs(&table), 1);
+}
+
+TEST(Abi, AppendsTheMachineOfMinor7) {
+  EXPECT_EQ(offsetof(byoc_verdict, machine), 48u + sizeof(byoc_str));
+  EXPECT_EQ(sizeof(byoc_verdict), offsetof(byoc_verdict, machine) + sizeof(void*));
+  EXPECT_EQ(int{BYOC_TAG_MACHINE}, int{BYOC_TAG_NATIVE_FAILURE} + 1);
+  EXPECT_EQ(offsetof(byoc_machine, levels), sizeof(byoc_hdr) + 2 * 4);
+  EXPECT_EQ(offsetof(byoc_machine, loop_ns), sizeof(byoc_hdr) + 2 * 4 + 8 + 3 * sizeof(byoc_rate));
 }
 
 TEST(Abi, AppendsTheSignaturesOfMinor2) {

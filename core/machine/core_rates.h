@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The most that this machine gives, measured now: arithmetic and memory.
+// The rates of several cores at present. The description of the machine (machine.h) has those of a
+// machine that does nothing else.
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
-namespace byoc::driver {
-
-/// The roofs of a roofline, of all threads together.
-struct Peaks {
-  uint32_t threads = 1;
-  double gflop_per_s = 0;  // f32 fused multiply-adds; 0 where the CPU has no such instructions
-  double gb_per_s = 0;     // reading memory that no cache holds; 1 GB is 10^9 bytes
-};
-
-/// Measures both with `threads` threads at the same time, 0 for all cores. The best of several
-/// runs. Cost: about 0.3 s, and 256 MiB of memory until it returns.
-Peaks measure_peaks(uint32_t threads);
+namespace byoc::machine {
 
 /// The f32 multiply-adds in registers of one thread, and of several at the same time. Two virtual
 /// processors may be one core of the host: their threads then have the rate of one.
@@ -35,4 +27,8 @@ struct CoreRates {
 /// milliseconds each. Cost: about 60 ms.
 CoreRates measure_cores(uint32_t threads);
 
-}  // namespace byoc::driver
+/// Returns the mean time that a value takes from the first processor to the second and back;
+/// infinity when the trips take longer than `limit_ns` together.
+double round_trip_ns(const std::vector<size_t>& on, uint32_t trips, double limit_ns);
+
+}  // namespace byoc::machine
