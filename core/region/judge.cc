@@ -286,7 +286,7 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
   }
   std::string json;
   write_graph_json(module_, candidate(function, node), "candidate", json);
-  Result<Verdict> answer = plugin.judge(pattern, json);
+  Result<Verdict> answer = plugin.judge(pattern, json, context_.machine.get());
   if (answer.ok()) verdict = *std::move(answer);
   else verdict.reason = cat("judge failed: ", answer.status().message());
   return verdict;

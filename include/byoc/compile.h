@@ -13,9 +13,9 @@ inline constexpr int kMinLevel = 0, kMaxLevel = 2;  ///< the range of BuildOptio
 struct BuildOptions {
   std::shared_ptr<const PluginSet> plugins;  ///< null: none
   /// The plugins in order of priority. Of those with the flag DEFAULT the last one named is the
-  /// default codegen. Empty: every usable plugin without DEFAULT, highest priority first, then the
-  /// default codegen (and only the attribute's plugins, when functions carry `compiler`). "auto" in
-  /// the list: place_by_cost chooses among the others, or among all, instead of priority.
+  /// default codegen. "auto" in the list: place_by_cost chooses by cost among the others, or among
+  /// all without others. Empty: as {"auto"}, but when functions carry `compiler`, only the
+  /// attribute's plugins, then the default codegen.
   std::vector<std::string> compilers;
   std::string default_codegen;  ///< --default; empty: chosen as above
   int level = 2;                ///< kMinLevel to kMaxLevel

@@ -115,14 +115,18 @@ Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::T
   return loops_of(module, target);
 }
 
-Status can_translate(std::string_view graph_json, const te::Target& target) {
+Status can_translate(std::string_view graph_json, const te::Target& target,
+                     const std::function<void(const IRModule&)>& then) {
   InternArena arena;
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_function(graph_json));
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
-  if (!split) return translate(module, target).status();
-  for (Function& piece : split->pieces)
-    BYOC_TRY_STATUS(translate(module_of(std::move(piece)), target).status());
+  if (!split) BYOC_TRY_STATUS(translate(module, target).status());
+  if (split) {
+    for (Function& piece : split->pieces)
+      BYOC_TRY_STATUS(translate(module_of(std::move(piece)), target).status());
+  }
+  if (then) then(module);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "byoc/base/buffer.h"
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
+#include "plugins/llvm/estimate/estimate.h"
 #include "plugins/llvm/functions.h"
 #include "plugins/llvm/knobs.h"
 #include "plugins/llvm/module.h"
@@ -40,6 +41,14 @@ class LlvmPlugin : public sdk::Plugin {
   sdk::Verdict judge(const sdk::Graph& graph) const override {
     Status status = can_translate(graph.json, host_target());
     return status.ok() ? sdk::Verdict::yes() : sdk::Verdict::no(status.message());
+  }
+  sdk::Verdict judge_on(const sdk::Graph& graph, const sdk::Machine& machine) const override {
+    double ns = 0;
+    Status status = can_translate(graph.json, host_target(), [&](const IRModule& module) {
+      ns = estimate_ns(module, graph.inputs.size(), machine);
+    });
+    if (!status.ok()) return sdk::Verdict::no(status.message());
+    return sdk::Verdict::yes({.est_ns = sdk::est_ns(ns)});
   }
   std::vector<sdk::WantedLayout> layouts(std::string_view target_json) const override;
   std::unique_ptr<sdk::Module> compile_module(sdk::CompileRequest& request) override;

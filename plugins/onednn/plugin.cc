@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "estimate/estimate.h"
 #include "kernel.h"
 #include "knobs.h"
 #include "library/implementations.h"
@@ -20,7 +21,10 @@ class OnednnPlugin : public sdk::Plugin {
     stores_packed_ = options.get_bool("store_packed", true);
   }
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
-  sdk::Verdict judge(const Graph& candidate) const override;
+  sdk::Verdict judge(const Graph& candidate) const override { return judged(candidate, nullptr); }
+  sdk::Verdict judge_on(const Graph& candidate, const sdk::Machine& machine) const override {
+    return judged(candidate, &machine);
+  }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
   /// Returns the blocks of channels in which images enter and leave regions: those of this
@@ -43,8 +47,9 @@ class OnednnPlugin : public sdk::Plugin {
     return {.keeps_nan = keeps_nan_ || (function.flags & BYOC_STRICT_FP) != 0};
   }
   Choices choices_for(const sdk::Function& function) const;
+  sdk::Verdict judged(const Graph& candidate, const sdk::Machine* machine) const;
   sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
-                    const std::vector<Desc>& formats) const;
+                    const std::vector<Desc>& formats, sdk::Cost cost) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   bool keeps_nan_ = false, stores_packed_ = true;
 };
@@ -71,6 +76,9 @@ std::string losses(const Unit& unit) {
   return "";
 }
 
+// Returns an estimate of that time; 0 is none, without a machine.
+sdk::Cost cost_of(double ns) { return {.est_ns = ns > 0 ? sdk::est_ns(ns) : 0}; }
+
 // Returns whether a unit has only a slow kernel. A concat by reference is not slow: it is one
 // reorder per operand.
 bool is_slow(const Unit& unit, const Built& built) {
@@ -80,28 +88,31 @@ bool is_slow(const Unit& unit, const Built& built) {
 // Returns the verdict on a slow unit. Post-ops that cost an op its fast kernel are refused, so that
 // they become ops of their own.
 sdk::Verdict OnednnPlugin::slow(const Region& region, const Unit& unit, const Built& built,
-                                const std::vector<Desc>& formats) const {
+                                const std::vector<Desc>& formats, sdk::Cost cost) const {
   Unit alone = unit;
   alone.posts.clear();
   if (!unit.posts.empty() && !is_slow(alone, build_unit(region, alone, formats, engine_)))
     return sdk::Verdict::no("oneDNN has only a reference kernel for this chain of post-ops");
-  return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it");
+  return sdk::Verdict::slow(built.implementation + ", oneDNN has no fast kernel for it", cost);
 }
 
 // Accepts a candidate when oneDNN makes the primitive, so that no refusal is left to compile.
-sdk::Verdict OnednnPlugin::judge(const Graph& candidate) const {
+// With a machine the verdict has the estimate for it.
+sdk::Verdict OnednnPlugin::judged(const Graph& candidate, const sdk::Machine* machine) const {
   try {
     Region region = read_region(candidate, {.keeps_nan = keeps_nan_});
     std::vector<Desc> formats;
     for (const Value& value : region.values) formats.push_back(plain_or_none(value.type));
     std::string implementations;
+    double ns = 0;
     for (const Unit& unit : region.units) {
       Built built = build_unit(region, unit, formats, engine_);
-      if (is_slow(unit, built)) return slow(region, unit, built, formats);
+      if (machine != nullptr) ns += estimate_ns(region, unit, built, *machine);
+      if (is_slow(unit, built)) return slow(region, unit, built, formats, cost_of(ns));
       implementations += (implementations.empty() ? "" : " + ") + how(region, built);
       implementations += losses(unit);
     }
-    return sdk::Verdict::yes(std::move(implementations));
+    return sdk::Verdict::yes(std::move(implementations), cost_of(ns));
   } catch (const Refusal& refusal) {
     return sdk::Verdict::no(refusal.reason);
   }

@@ -99,9 +99,11 @@ std::string_view Plugin::candidate_name(uint32_t pattern, std::string_view candi
   return candidate_json.substr(0, candidate_json.find('"'));
 }
 
-Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json) const {
+Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json,
+                              const byoc_machine* machine) const {
   if (!has_judge()) return Verdict{Verdict::kYes, 0, ""};
   auto raw = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
+  raw.machine = machine;
   const PluginSlot slot("judge", candidate_name(pattern, candidate_json));
   BYOC_TRY_STATUS(call_plugin(
       id_, slot, [&] { return table_.judge(instance_, pattern, to_str(candidate_json), &raw); }));

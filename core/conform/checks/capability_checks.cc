@@ -4,6 +4,7 @@
 
 #include "byoc/base/json.h"
 #include "core/conform/checks/taken_sample.h"
+#include "core/machine/machine.h"
 #include "runtime/host/host.h"
 
 namespace byoc::conform {
@@ -74,9 +75,10 @@ std::vector<Candidate> candidates(const CheckContext& context, const LoadedPlugi
 }
 
 /// Returns the verdict as text, which can be compared and shown.
-std::string judged(const LoadedPlugin& tested, byoc_instance* instance,
-                   const Candidate& candidate) {
+std::string judged(const LoadedPlugin& tested, byoc_instance* instance, const Candidate& candidate,
+                   const byoc_machine* machine) {
   auto io = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
+  io.machine = machine;
   Status status = call_plugin(tested.plugin->id(), "judge", [&] {
     return tested.table.judge(instance, candidate.pattern, to_str(candidate.json), &io);
   });
@@ -84,6 +86,14 @@ std::string judged(const LoadedPlugin& tested, byoc_instance* instance,
   constexpr std::string_view kAnswers[] = {"no", "yes", "slow"};
   return cat(io.accept < 3 ? kAnswers[io.accept] : "?", " ", io.est_ns, " ", io.workspace, " ",
              io.packed_bytes, " \"", text_of(io.reason), "\"");
+}
+
+/// Returns the verdicts without a machine and with one, whose estimate may differ.
+std::string judged(const LoadedPlugin& tested, byoc_instance* instance,
+                   const Candidate& candidate) {
+  static const auto machine = machine::view_of(machine::assumed_machine(), 2);
+  return cat(judged(tested, instance, candidate, nullptr), "; with a machine ",
+             judged(tested, instance, candidate, machine.get()));
 }
 
 byoc_instance* opened(const LoadedPlugin& tested) {

@@ -31,7 +31,7 @@ struct Verdict {
   /// The kinds of answers; kSlow is a yes with a remark.
   enum Accept : uint32_t { kNo = 0, kYes = 1, kSlow = 2 };
   Accept accept = kNo;  ///< the answer
-  uint64_t est_ns = 0;  ///< reserved, ns
+  uint64_t est_ns = 0;  ///< time of a run on the machine that judge was given, ns; 0: not known
   std::string reason;   ///< present with kNo and kSlow
 };
 
@@ -93,10 +93,8 @@ class LoadedModule {
   const byoc_plugin* table() const { return table_; }  ///< the plugin's table
   /// The kernel of the function with that index.
   byoc_kernel* kernel(size_t function) const { return kernels_[function].handle; }
-  /// Returns all kernels, in the order of the module's functions.
-  const std::vector<Kernel>& kernels() const {
-    return kernels_;
-  }  // one per function of the ExternalModule
+  /// Returns all kernels, one per function of the module, in their order.
+  const std::vector<Kernel>& kernels() const { return kernels_; }
 
  private:
   friend class Plugin;
@@ -127,8 +125,10 @@ class Plugin {
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;  ///< false: every match is taken
   /// Returns the plugin's verdict on a candidate. `pattern` is an index into patterns(), or
-  /// BYOC_NO_PATTERN for a single op that no pattern names.
-  Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json) const;
+  /// BYOC_NO_PATTERN for a single op that no pattern names. With a machine, the verdict may have an
+  /// estimate for it.
+  Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json,
+                        const byoc_machine* machine = nullptr) const;
   /// Compiles, reads kernel infos and saves: returns bytes, and no object of the plugin stays
   /// alive. Status kCancelled, slug "interrupted", once options.cancel is cancelled.
   CompileResult compile(std::span<const CompileFunction> functions,

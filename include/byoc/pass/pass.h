@@ -76,15 +76,17 @@ struct Instrument {
 
 /// The input of all passes; they write `report` alone.
 struct PassContext {
-  const OpRegistry* ops = &all_ops();          ///< the ops that names refer to
-  std::shared_ptr<const PluginSet> plugins;    ///< null: none
-  std::vector<std::string> compilers;          ///< chosen, in order of priority
-  std::vector<std::string> defaults;           ///< default codegens, in the order they are tried
-  int level = 2;                               ///< -O
-  bool strict = false;                         ///< a function that its plugin declines is an error
-  uint32_t threads = 1;                        ///< workers of a run
-  uint32_t compile_flags = 0;                  ///< byoc_compile_flags, for every Plugin::compile
-  std::string target_json = "{}";              ///< the machine to compile for; {}: this one
+  const OpRegistry* ops = &all_ops();        ///< the ops that names refer to
+  std::shared_ptr<const PluginSet> plugins;  ///< null: none
+  std::vector<std::string> compilers;        ///< chosen, in order of priority
+  std::vector<std::string> defaults;         ///< default codegens, in the order they are tried
+  int level = 2;                             ///< -O
+  bool strict = false;                       ///< a function that its plugin declines is an error
+  uint32_t threads = 1;                      ///< workers of a run
+  uint32_t compile_flags = 0;                ///< byoc_compile_flags, for every Plugin::compile
+  std::string target_json = "{}";            ///< the machine to compile for; {}: this one
+  /// The machine that plugins estimate times for; null: plugins are not chosen by cost.
+  std::shared_ptr<const byoc_machine> machine;
   const Cancellation* cancel = nullptr;        ///< null: compiling cannot be cancelled
   std::map<std::string, std::string> options;  ///< by name; see pass_options()
   std::set<std::string> disabled;              ///< BYOC_SKIP

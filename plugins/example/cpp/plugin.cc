@@ -176,7 +176,20 @@ class Example : public Plugin {
       if (type.dims != result.dims)
         return Verdict::no("no broadcasting, has " + type.text() + " for " + result.text());
     }
-    return Verdict::yes({.est_ns = static_cast<uint64_t>(result.elements())});
+    return Verdict::yes();
+  }
+
+  /// The same with an estimate of the time: the loop does little more than read its operands and
+  /// write its result.
+  Verdict judge_on(const Graph& match, const Machine& machine) const override {
+    Verdict verdict = judge(match);
+    if (verdict.accept == 0) return verdict;
+    const Node& node = match.nodes.at(0);
+    double bytes = static_cast<double>(match.type(node).bytes());
+    for (const Operand& operand : node.args)
+      bytes += static_cast<double>(match.type(operand).bytes());
+    verdict.cost.est_ns = est_ns(machine.run_ns({.flops = 0, .bytes = bytes}));
+    return verdict;
   }
 
   /// Publishes the choices that `byoc tune` measures.

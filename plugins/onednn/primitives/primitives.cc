@@ -214,46 +214,60 @@ void add_integer_bias(const Builder& b, const IntegerAttr& integers, const Dims&
 
 namespace {
 
-const std::map<std::string, Built (*)(const Builder&), std::less<>> kRows = {
-    {"conv1d", build_conv},
-    {"conv2d", build_conv},
-    {"conv3d", build_conv},
-    {"conv1d_transpose", build_conv_transpose},
-    {"conv2d_transpose", build_conv_transpose},
-    {"conv3d_transpose", build_conv_transpose},
-    {"matmul", build_matmul},
-    {"gemm", build_gemm},
-    {"max_pool", build_max_pool},
-    {"average_pool", build_average_pool},
-    {"global_max_pool", build_global_max_pool},
-    {"global_average_pool", build_global_average_pool},
-    {"batch_norm", build_batch_norm},
-    {"layer_norm", build_layer_norm},
-    {"lrn", build_lrn},
-    {"softmax", build_softmax},
-    {"log_softmax", build_log_softmax},
-    {"mean", build_reduction},
-    {"sum", build_reduction},
-    {"max", build_reduction},
-    {"min", build_reduction},
-    {"prod", build_reduction},
-    {"l1", build_reduction},
-    {"l2", build_reduction},
-    {"sum_square", build_reduction},
-    {"concat", build_concat},
-    {"reshape", build_view},
-    {"flatten", build_view},
-    {"squeeze", build_view},
-    {"unsqueeze", build_view},
-    {"layout_transform", build_layout_transform},
-    {"transpose", build_transpose},
-    {"subview", build_subview},
-    {"prelu", build_prelu},
-    {"resize", build_resize},
-    {"where", build_where},
-    {"pad", build_pad},
-    {"identity", build_view},
+struct Row {
+  Built (*build)(const Builder&);
+  Kind kind;
 };
+
+const std::map<std::string, Row, std::less<>> kRows = {
+    {"conv1d", {build_conv, Kind::kConvolution}},
+    {"conv2d", {build_conv, Kind::kConvolution}},
+    {"conv3d", {build_conv, Kind::kConvolution}},
+    {"conv1d_transpose", {build_conv_transpose, Kind::kTransposedConvolution}},
+    {"conv2d_transpose", {build_conv_transpose, Kind::kTransposedConvolution}},
+    {"conv3d_transpose", {build_conv_transpose, Kind::kTransposedConvolution}},
+    {"matmul", {build_matmul, Kind::kProduct}},
+    {"gemm", {build_gemm, Kind::kProduct}},
+    {"max_pool", {build_max_pool, Kind::kPool}},
+    {"average_pool", {build_average_pool, Kind::kPool}},
+    {"global_max_pool", {build_global_max_pool, Kind::kReduction}},
+    {"global_average_pool", {build_global_average_pool, Kind::kReduction}},
+    {"batch_norm", {build_batch_norm, Kind::kNorm}},
+    {"layer_norm", {build_layer_norm, Kind::kNorm}},
+    {"lrn", {build_lrn, Kind::kNorm}},
+    {"softmax", {build_softmax, Kind::kSoftmax}},
+    {"log_softmax", {build_log_softmax, Kind::kSoftmax}},
+    {"mean", {build_reduction, Kind::kReduction}},
+    {"sum", {build_reduction, Kind::kReduction}},
+    {"max", {build_reduction, Kind::kReduction}},
+    {"min", {build_reduction, Kind::kReduction}},
+    {"prod", {build_reduction, Kind::kReduction}},
+    {"l1", {build_reduction, Kind::kReduction}},
+    {"l2", {build_reduction, Kind::kReduction}},
+    {"sum_square", {build_reduction, Kind::kReduction}},
+    {"concat", {build_concat, Kind::kConcat}},
+    {"reshape", {build_view, Kind::kView}},
+    {"flatten", {build_view, Kind::kView}},
+    {"squeeze", {build_view, Kind::kView}},
+    {"unsqueeze", {build_view, Kind::kView}},
+    {"layout_transform", {build_layout_transform, Kind::kMove}},
+    {"transpose", {build_transpose, Kind::kMove}},
+    {"subview", {build_subview, Kind::kMove}},
+    {"prelu", {build_prelu, Kind::kElementwise}},
+    {"resize", {build_resize, Kind::kResize}},
+    {"where", {build_where, Kind::kElementwise}},
+    {"pad", {build_pad, Kind::kConcat}},
+    {"identity", {build_view, Kind::kView}},
+};
+
+}  // namespace
+
+Kind kind_of(const Unit& unit) {
+  const auto row = kRows.find(unit.node->op);
+  return row == kRows.end() ? Kind::kElementwise : row->second.kind;
+}
+
+namespace {
 
 // Returns whether an op may have integers: only those that move or choose elements. Where oneDNN
 // computes with integers it saturates, and the op wraps around. oneDNN itself refuses f16 and bf16.
@@ -312,7 +326,7 @@ Built build_with(const Builder& builder) {
   auto row = kRows.find(unit.node->op);
   try {
     if (unit.integers && unit.node->op == "add") return build_sum_of_integers(builder);
-    if (row != kRows.end()) return row->second(builder);
+    if (row != kRows.end()) return row->second.build(builder);
     if (find_eltwise(*unit.node)) return build_eltwise(builder);
     if (find_binary(*unit.node)) return build_binary(builder);
   } catch (const dnnl::error& e) {

@@ -45,6 +45,24 @@ struct Built {
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
                  const dnnl::engine& engine, const Choices& choices = {});
 
+/// Kinds of primitives that take about equal shares of the machine's peaks.
+enum class Kind : uint8_t {
+  kConvolution,
+  kTransposedConvolution,
+  kProduct,
+  kPool,
+  kElementwise,
+  kNorm,
+  kSoftmax,
+  kReduction,
+  kConcat,
+  kMove,
+  kView,
+  kResize
+};
+/// Returns the kind of a unit's first op.
+Kind kind_of(const Unit& unit);
+
 using DataType = dnnl::memory::data_type;
 /// Throws Refusal where oneDNN has no such type.
 DataType data_type(sdk::DType dtype);

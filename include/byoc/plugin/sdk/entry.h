@@ -196,7 +196,8 @@ struct Glue {
   static byoc_status* judge(byoc_instance* i, uint32_t, byoc_str json, byoc_verdict* io) noexcept {
     return guarded([&] {
       check_understood(io->h);
-      Verdict verdict = judged(*self(i).plugin, to_view(json));
+      const byoc_machine* machine = BYOC_HAS(io, machine) ? io->machine : nullptr;
+      Verdict verdict = judged(*self(i).plugin, to_view(json), machine);
       io->accept = verdict.accept;
       io->est_ns = verdict.cost.est_ns;
       io->workspace = verdict.cost.workspace;
@@ -210,8 +211,9 @@ struct Glue {
   }
   /// Turns a graph that this SDK cannot read, or an attribute the plugin fails on, into a "no",
   /// not into a failure.
-  static Verdict judged(const Plugin& plugin, std::string_view json) {
+  static Verdict judged(const Plugin& plugin, std::string_view json, const byoc_machine* machine) {
     try {
+      if (machine != nullptr) return plugin.judge_on(parse_graph(json), Machine(*machine));
       return plugin.judge(parse_graph(json));
     } catch (const Error& e) {
       return Verdict::no(e.message());

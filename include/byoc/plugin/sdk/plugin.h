@@ -11,6 +11,7 @@
 
 #include "byoc/plugin/sdk/graph.h"
 #include "byoc/plugin/sdk/host.h"
+#include "byoc/plugin/sdk/machine.h"
 #include "byoc/plugin/sdk/pattern.h"
 
 namespace byoc::sdk {
@@ -51,7 +52,8 @@ class Options {
   mutable std::vector<std::string> known_;
 };
 
-/// An estimate; reserved: nothing is decided by it.
+/// An estimate. est_ns: the time of one run on the machine that judge_on was given, 0: not known.
+/// The others are reserved: nothing is decided by them.
 struct Cost {
   uint64_t est_ns = 0, workspace = 0, packed_bytes = 0;  ///< ns, bytes, bytes
 };
@@ -65,7 +67,7 @@ struct Verdict {
   static Verdict slow(std::string reason, Cost cost = {}) { return {2, cost, std::move(reason)}; }
   static Verdict no(std::string reason) { return {0, {}, std::move(reason)}; }  ///< refuses
   uint32_t accept = 0;                                                          ///< as byoc_verdict
-  Cost cost;                                                                    ///< reserved
+  Cost cost;                                                                    ///< the estimate
   std::string reason;  ///< the reason; with yes, the implementation
 };
 
@@ -322,6 +324,9 @@ class Plugin {
   /// Judges a graph of one node: an op, or the call of a composite (whose Body::pattern names the
   /// pattern). Called by any number of threads at a time, once per distinct candidate.
   virtual Verdict judge(const Graph&) const { return Verdict::yes(); }
+  /// The same with an estimate of the time on a machine, for the choice of plugins by cost. Without
+  /// one the host uses its own.
+  virtual Verdict judge_on(const Graph& graph, const Machine&) const { return judge(graph); }
   /// Makes the kernel of one function. Also called to rebuild it from an artifact, which stores
   /// the graph.
   virtual std::unique_ptr<Kernel> compile(Function&) {

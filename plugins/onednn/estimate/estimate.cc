@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/estimate.h"
+
+#include <algorithm>
+
+#include "library/implementations.h"
+#include "region/chain.h"
+
+namespace byoc::onednn {
+namespace {
+
+// Shares of the peak and costs per element, medians over layers of networks (ResNet-50, VGG-16,
+// MobileNetV2, EfficientNet, BERT and others), one thread of a Sapphire Rapids with 2 MiB of second
+// cache and oneDNN 2.6, measured by `byoc place` for each op alone.
+constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kTransposed = 0.7,
+                 kSmallGroup = 0.53;
+constexpr double kProduct = 0.8, kProductOfInputs = 0.85;
+constexpr double kStream = 0.65, kTurned = 0.42, kVector = 0.6, kCopied = 0.25;
+
+// Operations at the peak that one element takes where a loop is not bound by memory.
+constexpr double kPerTap = 23, kPerElement = 23, kPerExact = 440, kPerNorm = 31, kPerSoftmax = 300,
+                 kPerReduced = 50, kPerResized = 100;
+// The same of reference kernels, which compute each index from its coordinates and call libm:
+// 16 ns per element of a sum along an outer axis and 84 ns per element of a softmax.
+constexpr double kPerReference = 3800, kPerReferenceSoftmax = 20'000, kReferenceFlop = 230;
+
+constexpr double kCallNs = 400;       // of a primitive, with its table of arguments
+constexpr int64_t kFewChannels = 16;  // of a group
+
+double count(const Dims& dims) {
+  double out = 1;
+  for (int64_t dim : dims) out *= static_cast<double>(dim);
+  return out;
+}
+
+struct Facts {
+  const Region& region;
+  const Unit& unit;
+  const Built& built;
+
+  const Type& type(size_t arg) const { return region.type(unit.args[arg]); }
+  const Type& out() const { return region.type(unit.out); }
+  bool is_constant(size_t arg) const {
+    return region.at(unit.args[arg]).origin == Value::kConstant;
+  }
+  double outputs() const { return count(out().dims); }
+  double inputs() const { return count(type(0).dims); }
+  double bytes() const {
+    auto of = [](const Type& type) {
+      return type.is_static() ? static_cast<double>(type.bytes()) : 0;
+    };
+    double sum = of(out());
+    for (int arg : unit.args) sum += of(region.type(arg));
+    for (const Post& post : unit.posts) sum += post.other >= 0 ? of(region.type(post.other)) : 0;
+    return sum;
+  }
+};
+
+const byoc_rate& peak_of(const Facts& facts, const sdk::Machine& machine) {
+  const bool is_i8 = facts.unit.integers.has_value() && machine.raw().i8.one > 0;
+  return is_i8 ? machine.raw().i8 : machine.raw().f32;
+}
+
+// Weights are [o, c / groups, window...], those of transposed convolutions [c, o / groups, ...].
+sdk::Work window_work(const Facts& facts, bool is_transposed) {
+  const Dims& weight = facts.type(1).dims;
+  BYOC_ONEDNN_CHECK(weight.size() >= 2, "weights of a convolution have channels");
+  const double per_element = 2 * count(weight) / static_cast<double>(weight[0]);
+  return {(is_transposed ? facts.inputs() : facts.outputs()) * per_element, facts.bytes()};
+}
+
+sdk::Share share_of_convolution(const Facts& facts) {
+  const Dims& weight = facts.type(1).dims;
+  const bool has_groups = facts.unit.node->attrs.i("group", 1) > 1;
+  if (has_groups && weight[1] == 1) return {kDepthwise, kStream};
+  if (has_groups && weight[1] < kFewChannels) return {kSmallGroup, kStream};
+  if (is_winograd(facts.built.implementation)) return {kWinograd, kStream};
+  const bool is_one_pixel = count(facts.out().dims) == static_cast<double>(weight[0]);
+  return {kConvolution, is_one_pixel ? kCopied : kStream};
+}
+
+sdk::Work product_work(const Facts& facts) {
+  const Dims& a = facts.type(0).dims;
+  const bool is_turned = facts.unit.node->attrs.b("trans_a", false);
+  const double depth =
+      a.empty() ? 1 : static_cast<double>(is_turned && a.size() > 1 ? a[a.size() - 2] : a.back());
+  return {2 * facts.outputs() * depth, facts.bytes()};
+}
+
+// Returns true for loops that call a function of libm. The loops that keep NaN in relu and the like
+// are as fast as oneDNN's.
+bool is_exact_function(const Facts& facts) {
+  const ChainOp* row = find_chain_op(facts.unit.node->op);
+  return is_own_loop(facts.built.implementation) && (row == nullptr || !row->loses_nan);
+}
+
+double elements_ns(const Facts& facts, double elements, double each, double bandwidth,
+                   const sdk::Machine& machine) {
+  return machine.run_ns({elements * each, facts.bytes()}, {1, bandwidth});
+}
+
+// Reference kernels run each element or multiplication by itself.
+double reference_ns(const Facts& facts, const sdk::Machine& machine) {
+  const double elements = std::max(facts.inputs(), facts.outputs());
+  switch (kind_of(facts.unit)) {
+    case Kind::kConvolution:
+      return machine.run_ns({kReferenceFlop * window_work(facts, false).flops, 0});
+    case Kind::kTransposedConvolution:
+      return machine.run_ns({kReferenceFlop * window_work(facts, true).flops, 0});
+    case Kind::kProduct:
+      return machine.run_ns({kReferenceFlop * product_work(facts).flops, 0});
+    case Kind::kSoftmax:
+      return machine.run_ns({kPerReferenceSoftmax * elements, 0});
+    case Kind::kConcat:  // by reference is one reorder per operand
+      return elements_ns(facts, 0, 0, kCopied, machine);
+    default:
+      return machine.run_ns({kPerReference * elements, 0});
+  }
+}
+
+double primitive_ns(const Facts& facts, const sdk::Machine& machine) {
+  const byoc_rate& peak = peak_of(facts, machine);
+  switch (kind_of(facts.unit)) {
+    case Kind::kConvolution:
+      return machine.run_ns(window_work(facts, false), share_of_convolution(facts), peak);
+    case Kind::kTransposedConvolution:
+      return machine.run_ns(window_work(facts, true), {kTransposed, kStream}, peak);
+    case Kind::kProduct:
+      return machine.run_ns(product_work(facts),
+                            {facts.is_constant(1) ? kProduct : kProductOfInputs, kVector}, peak);
+    case Kind::kPool: {
+      const double taps = count(facts.unit.node->attrs.ints("kernel_shape"));
+      return elements_ns(facts, facts.outputs() * taps, kPerTap, kStream, machine);
+    }
+    case Kind::kElementwise:
+      return elements_ns(facts, facts.outputs(), is_exact_function(facts) ? kPerExact : kPerElement,
+                         kStream, machine);
+    case Kind::kNorm:
+      return elements_ns(facts, facts.outputs(), kPerNorm, kStream, machine);
+    case Kind::kSoftmax:
+      return elements_ns(facts, facts.outputs(), kPerSoftmax, kStream, machine);
+    case Kind::kReduction:
+      return elements_ns(facts, facts.inputs(), kPerReduced, kStream, machine);
+    case Kind::kConcat:
+      return elements_ns(facts, 0, 0, kCopied, machine);
+    case Kind::kMove:
+      return elements_ns(facts, 0, 0, kTurned, machine);
+    case Kind::kView:
+      return 0;
+    case Kind::kResize:
+      return elements_ns(facts, facts.outputs(), kPerResized, kStream, machine);
+  }
+  return 0;
+}
+
+// Weights that are not constant are brought into the layout of the primitive in each run.
+double reorders_ns(const Facts& facts, const sdk::Machine& machine) {
+  double bytes = 0;
+  for (const Argument& argument : facts.built.inputs) {
+    const Value& value = facts.region.at(argument.value);
+    const bool is_weight = argument.index == DNNL_ARG_WEIGHTS && value.origin != Value::kConstant;
+    if (is_weight && argument.have != argument.want)
+      bytes += 2 * static_cast<double>(value.type.bytes());
+  }
+  return bytes > 0 ? machine.run_ns({0, bytes}, {1, kCopied}) : 0;
+}
+
+}  // namespace
+
+double estimate_ns(const Region& region, const Unit& unit, const Built& built,
+                   const sdk::Machine& machine) {
+  const Facts facts{region, unit, built};
+  if (built.is_view || built.is_nothing || unit.args.empty()) return 0;
+  const bool is_slow = is_reference(built.implementation);
+  return kCallNs + reorders_ns(facts, machine) +
+         (is_slow ? reference_ns(facts, machine) : primitive_ns(facts, machine));
+}
+
+}  // namespace byoc::onednn

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The estimates of onednn, llvm and json for a machine of round numbers: 100 GFLOP/s on one core.
+#include <gtest/gtest.h>
+
+#include "core/machine/machine.h"
+#include "core/region/judge.h"
+#include "support/flow.h"
+#include "support/paths.h"
+
+namespace byoc {
+namespace {
+
+machine::Machine machine_of_tests() {
+  Result<machine::Machine> machine =
+      machine::read_machine(BYOC_SOURCE_DIR "/tests/support/machine.json");
+  EXPECT_TRUE(machine.ok()) << machine.status().to_string();
+  return machine.ok() ? *std::move(machine) : machine::assumed_machine();
+}
+
+constexpr const char* kConvolution = R"(fn main(%x: f32[1,64,56,56], %w: f32[64,64,1,1]) {
+  %0 = conv2d(%x, %w)
+  return %0
+})";
+constexpr double kConvolutionFlops = 2.0 * 64 * 56 * 56 * 64;
+constexpr const char* kMean = R"(fn main(%x: f32[1,64,56,56]) {
+  %0 = mean(%x) {axes=[1]}
+  return %0
+})";
+constexpr const char* kSoftmax = R"(fn main(%x: f32[1,64,56,56]) {
+  %0 = softmax(%x) {axis=1}
+  return %0
+})";
+constexpr const char* kRelu = R"(fn main(%x: f32[1,64,112,112]) {
+  %0 = relu(%x)
+  return %0
+})";
+
+/// Returns the verdict of a plugin on the last op of the text.
+Verdict judged(const std::string& plugin, const char* text,
+               std::shared_ptr<const byoc_machine> machine) {
+  const IRModule module = test::parse(text);
+  PassContext context = test::context_of(module, test::built_plugins(), {plugin});
+  context.machine = std::move(machine);
+  const Function& function = module.function(module.entry);
+  Judge judge(module, context);
+  return judge.takes(*context.plugins->find(plugin), function, UseCounts(function),
+                     static_cast<uint32_t>(function.nodes.size() - 1));
+}
+
+double ns(const std::string& plugin, const char* text, const machine::Machine& machine,
+          uint32_t threads = 1) {
+  const Verdict verdict = judged(plugin, text, machine::view_of(machine, threads));
+  EXPECT_NE(verdict.accept, Verdict::kNo) << verdict.reason;
+  EXPECT_GT(verdict.est_ns, 0u);
+  return static_cast<double>(verdict.est_ns);
+}
+
+std::vector<std::string> plugins() {
+  std::vector<std::string> out = {"json", "onednn"};
+  if (test::built_plugins()->find("llvm") != nullptr) out.push_back("llvm");
+  return out;
+}
+
+TEST(Estimates, AreMadeOnlyForAMachine) {
+  for (const std::string& plugin : plugins())
+    EXPECT_EQ(judged(plugin, kConvolution, nullptr).est_ns, 0u) << plugin;
+}
+
+TEST(Estimates, OfAConvolutionAreItsWorkAtAShareOfThePeak) {
+  for (const std::string& plugin : plugins()) {
+    if (plugin == "json") continue;
+    const double least = kConvolutionFlops / 100;  // at the peak of one core, ns
+    const double estimate = ns(plugin, kConvolution, machine_of_tests());
+    EXPECT_GT(estimate, least) << plugin;
+    EXPECT_LT(estimate, 2.5 * least) << plugin;
+  }
+}
+
+TEST(Estimates, FollowTheMachine) {
+  machine::Machine twice = machine_of_tests();
+  for (machine::Rate* rate : {&twice.f32, &twice.i8}) rate->one *= 2, rate->all *= 2;
+  for (machine::Level& level : twice.levels) level.read.one *= 2, level.read.all *= 2;
+  for (const std::string& plugin : plugins()) {
+    for (const char* text : {kConvolution, kRelu}) {
+      const double slow = ns(plugin, text, machine_of_tests()), fast = ns(plugin, text, twice);
+      EXPECT_NEAR(slow / fast, 2, 0.05) << plugin;
+    }
+  }
+}
+
+TEST(Estimates, OfSeveralThreadsAreLess) {
+  for (const std::string& plugin : plugins()) {
+    const double one = ns(plugin, kConvolution, machine_of_tests(), 1);
+    const double four = ns(plugin, kConvolution, machine_of_tests(), 4);
+    EXPECT_LT(four, one / 3) << plugin;
+    EXPECT_GT(four, one / 4.01) << plugin << ": a loop has to be started";
+  }
+}
+
+TEST(Estimates, OfReferenceKernelsAreAsLongAsTheyTake) {
+  const machine::Machine machine = machine_of_tests();
+  for (const char* text : {kMean, kSoftmax}) {
+    const Verdict verdict = judged("onednn", text, machine::view_of(machine, 1));
+    EXPECT_EQ(verdict.accept, Verdict::kSlow) << verdict.reason;
+    const double elements = 64 * 56 * 56;
+    EXPECT_GT(static_cast<double>(verdict.est_ns), 5 * elements)
+        << "faster than 2e8 steps a second";
+  }
+}
+
+TEST(Estimates, OfTheReferencePluginAreTheLongest) {
+  const machine::Machine machine = machine_of_tests();
+  for (const std::string& plugin : plugins()) {
+    if (plugin == "json") continue;
+    for (const char* text : {kConvolution, kRelu})
+      EXPECT_GT(ns("json", text, machine), 5 * ns(plugin, text, machine)) << plugin;
+  }
+}
+
+TEST(Estimates, OfLlvmHaveNoReferenceKernels) {
+  if (test::built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
+  const machine::Machine machine = machine_of_tests();
+  for (const char* text : {kMean, kSoftmax})
+    EXPECT_LT(20 * ns("llvm", text, machine), ns("onednn", text, machine));
+}
+
+}  // namespace
+}  // namespace byoc
