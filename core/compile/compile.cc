@@ -10,6 +10,7 @@
 #include "byoc/options.h"
 #include "byoc/translate/policies.h"
 #include "byoc/tune/history.h"
+#include "core/machine/this_machine.h"
 #include "core/region/judge.h"
 
 namespace byoc {
@@ -48,8 +49,12 @@ Result<std::string> choose_default(const BuildOptions& options) {
   return all.empty() ? std::string() : all.front();
 }
 
-/// Takes "auto" out of the list of plugins; returns whether it was there.
-bool take_auto(std::vector<std::string>& compilers) { return std::erase(compilers, "auto") > 0; }
+/// Takes "auto" out of the list of plugins; returns whether plugins are chosen by cost: it was
+/// there, or the list is empty and no function names a plugin.
+bool take_auto(std::vector<std::string>& compilers, const IRModule& module) {
+  if (compilers.empty()) return !has_compiler_attribute(module);
+  return std::erase(compilers, "auto") > 0;
+}
 
 /// Joins the first items of a list: messages stay short for models with many inputs.
 class ShortList {
@@ -73,7 +78,7 @@ Result<bool> choose_plugins(const IRModule& module, const BuildOptions& options,
                             PassContext& context) {
   BuildOptions resolved = options;
   resolved.plugins = context.plugins;
-  const bool by_cost = take_auto(resolved.compilers);
+  const bool by_cost = take_auto(resolved.compilers, module);
   for (const std::string& id : resolved.compilers)
     BYOC_TRY_STATUS(context.plugins->get(id).status());
   BYOC_TRY(std::string first, choose_default(resolved));
@@ -110,7 +115,13 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   context.cancel = options.cancel;
   context.target_json = options.target_json;
   context.options = options.options;
-  if (by_cost) context.options["placement"] = "cost";
+  const bool is_alone = options.compilers.size() == 1 && !by_cost;
+  if (!is_alone) context.options.try_emplace("slow", "avoided");
+  if (by_cost) {
+    context.options["placement"] = options.compilers.empty() ? "estimates" : "cost";
+    BYOC_TRY(const auto machine, machine::this_machine());
+    context.machine = machine::view_of(*machine, options.threads);
+  }
   context.instruments = options.instruments;
   context.report = options.report;
   context.histories = tune::ApplyHistoryBest::active();

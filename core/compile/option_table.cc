@@ -92,7 +92,9 @@ const OptionInfo kTable[] = {
      .needs_model = true},
     {.name = "compiler",
      .value = "A,B",
-     .doc = "plugins in order of priority; auto: by cost",
+     .doc = "plugins in order of priority; auto (default): chosen by estimates of their times, "
+            "among all or "
+            "those named",
      .fallback = Texts{},
      .part = OptionPart::kBuild,
      .needs_model = true,
@@ -106,13 +108,13 @@ const OptionInfo kTable[] = {
      .set = set_member<&BuildOptions::default_codegen>},
     {.name = "place",
      .value = "RULE",
-     .doc = "with --compiler auto: relu=llvm pins, relu!=llvm bans; #NODE, @FUNCTION, * too",
+     .doc = "plugins chosen by cost: relu=llvm pins, relu!=llvm bans; #NODE, @FUNCTION, * too",
      .fallback = Texts{},
      .part = OptionPart::kBuild,
      .set = set_place},
     {.name = "plan",
      .value = "FILE",
-     .doc = "with --compiler auto: a plan of byoc place; none: estimates (default: the last plan "
+     .doc = "plugins chosen by cost: a plan of byoc place; none: estimates (default: the last plan "
             "for the model)",
      .fallback = std::string(),
      .part = OptionPart::kBuild,

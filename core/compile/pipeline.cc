@@ -249,7 +249,7 @@ Status check_pass_names(const PassContext& context) {
 
 std::vector<Pass> Pipeline::whole(const PassContext& context) {
   std::vector<Pass> out;
-  const bool by_cost = context.option("placement") == "cost";
+  const bool by_cost = context.option("placement") != "priority";
   for (const Row& row : kRows) {
     if (context.level < row.level || (row.args == Args::kByCost && !by_cost)) continue;
     const std::vector<PassInfo>& table = all_passes();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/placement/choose_base.h"
 #include "core/tools/place/borders.h"
 #include "core/tools/place/search.h"
 
@@ -31,13 +32,9 @@ Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
   explained.remarks = explained.costs.remarks;
   for (std::string& text : placement::unused_rules(explained.module, explained.costs.rules))
     explained.remarks.push_back(std::move(text));
-  BYOC_TRY(std::vector<Symbol> names, placement::placed_functions(explained.module));
-  for (Symbol name : names) {
-    BYOC_TRY(placement::FunctionPlacement placed,
-             placement::place_function(explained.module, name, context.compilers, explained.costs,
-                                       context));
-    explained.functions.push_back(std::move(placed));
-  }
+  placement::PlaceNotes notes;
+  BYOC_TRY(explained.functions, placement::place_functions(explained.module, context.compilers,
+                                                           explained.costs, context, notes));
   return explained;
 }
 

@@ -93,11 +93,10 @@ std::span<const PluginFlagName> plugin_flag_names() { return kFlags; }
 Result<ListedPlugins> list_plugins(const PluginFlags& flags) {
   ListedPlugins out;
   BYOC_TRY(out.set, find_plugins(flags));
-  BuildOptions options;
-  options.plugins = out.set;
-  BYOC_TRY(PassContext context, make_context({}, options));
-  out.compilers = std::move(context.compilers);
-  out.defaults = std::move(context.defaults);
+  for (const auto& plugin : out.set->all()) {  // by priority
+    if (plugin->is_default_codegen()) out.defaults.push_back(plugin->id());
+    else if (plugin->priority() >= 0) out.compilers.push_back(plugin->id());
+  }
   out.absent = absent_plugins(*out.set);
   return out;
 }

@@ -139,7 +139,8 @@ bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, 
   const auto node = static_cast<uint32_t>(call.nodes.size() - 1);
   const Verdict& verdict = judge_(plugin, candidate.place, call, node);
   if (verdict.accept == Verdict::kYes) return true;
-  bool no = verdict.accept == Verdict::kNo;
+  // Its ops become candidates by themselves, so that another plugin gets those that are slow.
+  bool no = verdict.accept == Verdict::kNo || avoids_slow_kernels(function_, context_);
   std::vector<Symbol> locs;
   for (uint32_t op : candidate.match.nodes) {
     if (!function_.nodes[op].loc.empty()) locs.push_back(function_.nodes[op].loc);
@@ -155,8 +156,10 @@ void CompositeMerger::try_form(const Candidate& candidate, const Plugin& plugin)
     if (taken_[node]) return;
   }
   if (candidate.match.nodes.size() == 1) {  // annotate_target gets the same verdict from the cache
+    const auto accept = judge_(plugin, candidate.place, function_, candidate.match.root).accept;
     won_alone_[candidate.match.root] = taken_[candidate.match.root] =
-        judge_(plugin, candidate.place, function_, candidate.match.root).accept != Verdict::kNo;
+        accept == Verdict::kYes ||
+        (accept == Verdict::kSlow && !avoids_slow_kernels(function_, context_));
     return;
   }
   std::string composite = composite_name(plugin, plugin.patterns()[candidate.place]);

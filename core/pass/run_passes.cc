@@ -24,7 +24,13 @@ constexpr PassOption kOptions[] = {
      "millions of element operations that fold_constants may compute, besides one per byte of the "
      "module's constants; other ops on constants are computed at run time"},
     {"placement", "priority",
-     "\"priority\": an op goes to the first plugin that takes it; \"cost\": place_by_cost chooses"},
+     "\"priority\": an op goes to the first plugin that takes it; \"cost\": place_by_cost chooses; "
+     "\"estimates\": the same, but by priority where no plugin before the default codegens "
+     "estimates "
+     "times"},
+    {"slow", "taken",
+     "\"avoided\": an op that its plugin calls slow goes to another one that takes it; \"taken\": "
+     "it is like any other"},
     {"place", "", "rules for place_by_cost, relu!=example,#Conv_3=onednn"},
     {"plan", "", "a file of byoc place for place_by_cost; none: no plan is used"},
     {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},

@@ -2,8 +2,10 @@
 #include "core/placement/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "byoc/op/placement_attr.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
@@ -37,6 +39,7 @@ class Finder {
       if (is_open(node)) add_singles(node);
     }
     if (context_.level > 0) add_matches();
+    drop_slow();
     return std::move(out_);
   }
 
@@ -97,6 +100,7 @@ class Finder {
   }
 
   void set_cost(Candidate& candidate, std::span<const uint32_t> nodes) {
+    BYOC_CHECK(candidate.plugin < out_.plugins.size(), "a plugin that was added");
     const Plugin& plugin = *out_.plugins[candidate.plugin];
     candidate.text = canonical_text(function_, nodes);
     auto [at, is_new] = known_.try_emplace(cat(candidate.plugin, " ", candidate.text));
@@ -113,6 +117,8 @@ class Finder {
   }
 
   void add(Candidate candidate, std::span<const uint32_t> nodes) {
+    BYOC_CHECK(std::ranges::is_sorted(nodes) && nodes.back() == candidate.root,
+               "the root of a match is its last node");
     set_cost(candidate, nodes);
     for (uint32_t node : nodes)
       out_.of_node[node].push_back(static_cast<uint32_t>(out_.all.size()));
@@ -217,6 +223,41 @@ class Finder {
         judge(plugin, row.pattern, call, static_cast<uint32_t>(call.nodes.size() - 1));
     pool.drop_last();
     return verdict;
+  }
+
+  bool is_usable(uint32_t index) const { return std::isfinite(out_.all[index].cost.ns); }
+  bool is_slow(uint32_t index) const {
+    const Candidate& one = out_.all[index];
+    return one.verdict.accept == Verdict::kSlow && one.cost.source != CandidateCost::kMeasured;
+  }
+
+  // Takes what a plugin calls slow out of the lists of ops that another candidate may run. Measured
+  // times are compared as they are.
+  void drop_slow() {
+    std::vector<uint8_t> has_other(function_.nodes.size(), 0);
+    for (uint32_t node = 0; node < has_other.size(); ++node) {
+      has_other[node] = std::ranges::any_of(out_.of_node[node], [&](uint32_t index) {
+        return is_usable(index) && !is_slow(index) && out_.all[index].match == kNone;
+      });
+    }
+    std::vector<uint8_t> is_dropped(out_.all.size(), 0);
+    for (uint32_t index = 0; index < out_.all.size(); ++index) {
+      const Candidate& one = out_.all[index];
+      const auto nodes = out_.nodes_of(one);
+      if (!is_slow(index) || !is_usable(index) ||
+          !std::ranges::all_of(nodes, [&](uint32_t node) { return has_other[node] != 0; }))
+        continue;
+      is_dropped[index] = 1;
+      refuse(one.root, one.plugin, label_of(one), cat("slow there: ", one.verdict.reason));
+    }
+    for (std::vector<uint32_t>& list : out_.of_node)
+      std::erase_if(list, [&](uint32_t index) { return is_dropped[index] != 0; });
+  }
+
+  std::string label_of(const Candidate& one) const {
+    if (one.match == kNone) return op_label(module_, function_.nodes[one.root]);
+    const Plugin& plugin = *out_.plugins[one.plugin];
+    return composite_name(plugin, plugin.patterns()[one.pattern]);
   }
 
   const PassContext& context_with_cache() {

@@ -53,8 +53,13 @@ double Costs::factor_of(const std::string& plugin) const {
 CandidateCost Costs::estimate(const Plugin& plugin, const Verdict& verdict,
                               const Work& work) const {
   CandidateCost cost;
-  if (verdict.est_ns > 0) return {CandidateCost::kPlugin, static_cast<double>(verdict.est_ns), ""};
-  const double factor = verdict.accept == Verdict::kSlow ? kSlow : 1;
+  // Samples are of this machine, but of no slow kernel.
+  const bool is_sampled =
+      verdict.accept != Verdict::kSlow && machine.has_times(plugin.id(), version_and_build(plugin));
+  if (verdict.est_ns > 0 && !is_sampled)
+    return {CandidateCost::kPlugin, static_cast<double>(verdict.est_ns), ""};
+  double factor = verdict.accept == Verdict::kSlow ? kSlow : 1;
+  if (!machine.is_calibrated()) factor *= unknown_factor;
   cost.ns = machine.predicted_ns(plugin.id(), work) * factor;
   if (work.op_class != OpClass::kFree) cost.ns += machine.call_ns;
   return cost;

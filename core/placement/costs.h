@@ -35,6 +35,14 @@ struct Costs {
   /// a correction of their own; 1 for plugins that are not listed.
   std::map<std::string, double> factors;
   double border_factor = 1;  // of the costs of edges between plugins
+  /// True: place_functions chooses a base, the plugin that costs least alone.
+  bool has_base = false;
+  /// The plugin that runs an op unless another one's estimate is clearly less, as estimates err by
+  /// some share; empty: estimates are compared as they are.
+  std::string base;
+  /// Times the analytic model, for plugins without estimates and samples beside others that have
+  /// estimates: nothing is known about them.
+  double unknown_factor = 1;
   /// True: the default codegens get only those ops that no plugin before them takes.
   bool avoids_rest = false;
   /// Returns the factor of a plugin.

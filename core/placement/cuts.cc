@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/base/check.h"
+
 namespace byoc::placement {
 namespace {
 
@@ -35,8 +37,11 @@ class Cuts {
         choice_(function.nodes.size(), kNone),
         level_(function.nodes.size(), 0),
         sets_(function.nodes.size()) {
+    BYOC_CHECK(state.size() == placement.node_of_state.size(), "a state per node of the problem");
     for (uint32_t v = 0; v < placement.node_of_state.size(); ++v) {
       const uint32_t node = placement.node_of_state[v];
+      BYOC_CHECK(state[v] < candidates_.of_node[node].size(), "node ", node, " has no candidate ",
+                 int{state[v]});
       choice_[node] = candidates_.of_node[node][state[v]];
     }
     find_edges();
@@ -71,6 +76,7 @@ class Cuts {
     for (uint32_t node = 0; node < choice_.size(); ++node) {
       const uint32_t set = sets_.find(node);
       if (choice_[node] == kNone || of_set[set].payee == kNone) continue;
+      BYOC_CHECK(size[set] > 0, "the set of node ", node, " has it");
       out[node] = {of_set[set].payee, of_set[set].ns / size[set]};
     }
     return out;
@@ -155,6 +161,7 @@ class Cuts {
 // Adds what nodes pay to their states of other plugins than the payee.
 void add_penalties(const std::vector<Cuts::Penalty>& penalties, const FunctionPlacement& placement,
                    Problem& problem) {
+  BYOC_CHECK(problem.size() == placement.node_of_state.size(), "the problem is of the placement");
   for (uint32_t v = 0; v < problem.size(); ++v) {
     const uint32_t node = placement.node_of_state[v];
     if (penalties[node].payee == kNone) continue;
@@ -171,6 +178,8 @@ void add_penalties(const std::vector<Cuts::Penalty>& penalties, const FunctionPl
 
 double move_ns(const Function& function, const Costs& costs, uint32_t producer, uint32_t reader,
                double reorders) {
+  BYOC_CHECK(producer < reader && reader < function.nodes.size(), "node ", reader, " reads ",
+             producer);
   double bytes = 0;
   bool is_image = false;
   for (ValueId arg : function.args(function.nodes[reader])) {

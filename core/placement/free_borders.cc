@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "byoc/base/check.h"
+
 namespace byoc::placement {
 namespace {
 
@@ -20,6 +22,8 @@ double free_ns(const FunctionPlacement& placement) {
 // no candidate then.
 double alone_ns(const FunctionPlacement& placement, uint32_t plugin) {
   const Candidates& candidates = placement.candidates;
+  BYOC_CHECK(plugin < candidates.plugins.size(), "functions have the same plugins");
+  BYOC_CHECK(placement.node_of_state.size() == placement.problem.size(), "each state has a node");
   Problem problem = placement.problem;
   for (uint32_t v = 0; v < problem.size(); ++v) {
     const std::vector<uint32_t>& list = candidates.of_node[placement.node_of_state[v]];
@@ -47,6 +51,7 @@ FreeBorders free_borders(const std::vector<FunctionPlacement>& functions) {
   for (uint32_t plugin = 0; plugin < first.plugins.size(); ++plugin) {
     double sum = 0;
     for (const FunctionPlacement& function : functions) sum += alone_ns(function, plugin);
+    out.each.emplace_back(first.plugins[plugin]->id(), sum);
     if (!(sum < out.alone_ns)) continue;
     out.alone_ns = sum;
     out.alone = first.plugins[plugin]->id();

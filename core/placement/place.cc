@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "byoc/op/op.h"
 #include "core/placement/cuts.h"
 #include "core/region/annotate_function.h"
@@ -23,6 +24,10 @@ constexpr double kFused = 0.9;
 // Times the cost of a border when the analytic model has the cost of one side: what a plugin gains
 // there is less certain than that the border costs something.
 constexpr double kDoubt = 3;
+
+// Times the estimate of an op by another plugin than the base of a choice. Of the ops of
+// convolution networks and transformers, nine of ten take less than that times their estimate.
+constexpr double kOpDoubt = 1.4;
 
 class Builder {
  public:
@@ -49,10 +54,19 @@ class Builder {
     for (uint32_t index : candidates_of(node)) {
       const Candidate& one = candidate(index);
       const bool is_free = one.match != kNone && one.root != node && std::isfinite(one.cost.ns);
-      states.push_back(is_free ? 0 : to_cost(one.cost.ns));  // a match is paid at its root
+      states.push_back(is_free ? 0 : to_cost(doubted_ns(one)));  // a match is paid at its root
     }
     out_.problem_of[node] = out_.problem.add_node(states);
     out_.node_of_state.push_back(node);
+  }
+
+  // Returns the cost, which is more for the estimate of another plugin than the base.
+  double doubted_ns(const Candidate& one) const {
+    const bool is_estimate =
+        one.cost.source == CandidateCost::kPlugin || one.cost.source == CandidateCost::kAnalytic;
+    const bool is_base =
+        costs_.base.empty() || out_.candidates.plugins[one.plugin]->id() == costs_.base;
+    return is_estimate && !is_base ? kOpDoubt * one.cost.ns : one.cost.ns;
   }
 
   // Returns the operands that are placed too, each once, ascending.
@@ -96,6 +110,7 @@ class Builder {
     for (uint32_t a : rows) {
       for (uint32_t b : columns) entries_.push_back(entry(u, v, a, b, border, saved));
     }
+    BYOC_CHECK(entries_.size() == rows.size() * columns.size(), "an entry per pair of candidates");
     std::string key(reinterpret_cast<const char*>(entries_.data()), entries_.size() * sizeof(Cost));
     auto [at, is_new] = matrices_.try_emplace(std::move(key));
     if (is_new) at->second = out_.problem.add_matrix(entries_);
@@ -108,7 +123,11 @@ class Builder {
     return std::binary_search(nodes.begin(), nodes.end(), node);
   }
 
-  static bool is_known(const Candidate& one) { return one.cost.source != CandidateCost::kAnalytic; }
+  // An estimate beside a base is no more certain than the analytic model.
+  bool is_known(const Candidate& one) const {
+    if (one.cost.source == CandidateCost::kPlugin) return costs_.base.empty();
+    return one.cost.source != CandidateCost::kAnalytic;
+  }
 
   Cost entry(uint32_t u, uint32_t v, uint32_t a, uint32_t b, double border, double saved) const {
     if (a == b) return 0;
@@ -197,11 +216,19 @@ Cost to_cost(double ns) {
 Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
                                          const std::vector<std::string>& plugins,
                                          const Costs& costs, const PassContext& context) {
+  BYOC_TRY(Candidates candidates, find_candidates(module, name, plugins, costs, context));
+  if (costs.avoids_rest) avoid_rest(candidates);
+  return place_candidates(module, name, std::move(candidates), costs);
+}
+
+Result<FunctionPlacement> place_candidates(const IRModule& module, Symbol name,
+                                           Candidates candidates, const Costs& costs) {
   FunctionPlacement out;
   out.function = name;
-  BYOC_TRY(out.candidates, find_candidates(module, name, plugins, costs, context));
-  if (costs.avoids_rest) avoid_rest(out.candidates);
+  out.candidates = std::move(candidates);
   const Function& function = module.function(name);
+  BYOC_CHECK(out.candidates.of_node.size() == function.nodes.size(), "the candidates are of ",
+             out.candidates.of_node.size(), " nodes, @", name, " has ", function.nodes.size());
   Builder(module, function, costs, out).run();
   for (uint32_t v = 0; v < out.problem.size(); ++v) {
     const auto states = out.problem.costs(v);
@@ -212,6 +239,8 @@ Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
   out.chosen.assign(function.nodes.size(), kNone);
   for (uint32_t v = 0; v < out.problem.size(); ++v) {
     const uint32_t node = out.node_of_state[v];
+    BYOC_CHECK(out.solution.state[v] < out.candidates.of_node[node].size(), "node ", node,
+               " has no candidate ", int{out.solution.state[v]});
     out.chosen[node] = out.candidates.of_node[node][out.solution.state[v]];
   }
   if (out.solution.cost >= kForbidden) repair(out);
@@ -232,6 +261,7 @@ Result<Function> apply_placement(IRModule& module, const FunctionPlacement& plac
                                  const PassContext& context) {
   const Function& function = module.function(placement.function);
   const Candidates& candidates = placement.candidates;
+  BYOC_CHECK(placement.chosen.size() == function.nodes.size(), "a choice per node");
   CompositePool pool(module);
   std::unordered_map<uint32_t, FormedComposite> formed;
   std::vector<uint8_t> dropped(function.nodes.size(), 0);
@@ -285,6 +315,7 @@ double border_ns(const Problem& problem, const Solution& solution, uint32_t v) {
 }  // namespace
 
 std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32_t node) {
+  BYOC_CHECK(node < placement.problem_of.size(), "@", placement.function, " has no node ", node);
   std::vector<Alternative> out;
   const uint32_t v = placement.problem_of[node];
   if (v == kNone) return out;
@@ -301,6 +332,7 @@ std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32
 }
 
 double border_ns(const FunctionPlacement& placement, uint32_t node) {
+  BYOC_CHECK(node < placement.problem_of.size(), "@", placement.function, " has no node ", node);
   const uint32_t v = placement.problem_of[node];
   return v == kNone ? 0 : border_ns(placement.problem, placement.solution, v);
 }

@@ -24,6 +24,11 @@ Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
                                          const std::vector<std::string>& plugins,
                                          const Costs& costs, const PassContext& context);
 
+/// The same for candidates that were found before, as `find_candidates` or `place_function`
+/// returned them for this function.
+Result<FunctionPlacement> place_candidates(const IRModule& module, Symbol name,
+                                           Candidates candidates, const Costs& costs);
+
 /// Returns the functions whose ops are placed, callees first: those that the entry reaches, except
 /// composites, functions of plugins, and those with the attribute `compiler`.
 Result<std::vector<Symbol>> placed_functions(const IRModule& module);

@@ -9,29 +9,26 @@
 #include <filesystem>
 
 #include "byoc/pass/partition.h"
-#include "core/placement/plan.h"
+#include "core/placement/choose_base.h"
 #include "core/region/inline_call.h"
 
 namespace byoc {
 namespace placement {
 namespace {
 
-std::string certificate(const FunctionPlacement& placement) {
-  const Solution& solution = placement.solution;
-  std::string out =
-      cat("@", placement.function, ": predicted ", to_ns(solution.cost) / 1e3, " us, ");
-  if (solution.is_optimal()) return out + "optimal under these costs";
-  return cat(out, solution.heuristic_steps, " ops by heuristic, at least ",
-             to_ns(solution.bound) / 1e3, " us");
+// Times the model, for plugins that neither estimate nor were timed.
+constexpr double kUnknownFactor = 2;
+
+Result<IRModule> by_priority(IRModule module, const std::vector<std::string>& plugins,
+                             const PassContext& context) {
+  BYOC_TRY(module, merge_composites(std::move(module), plugins, context));
+  return annotate_target(std::move(module), plugins, context);
 }
 
 Result<IRModule> planned_module(const IRModule& module, const std::vector<std::string>& plugins,
                                 const Costs& costs, const Plan& plan, const PassContext& context) {
   IRModule out = module;
-  if (plan.order) {
-    BYOC_TRY(out, merge_composites(std::move(out), *plan.order, context));
-    return annotate_target(std::move(out), *plan.order, context);
-  }
+  if (plan.order) return by_priority(std::move(out), *plan.order, context);
   BYOC_TRY(std::vector<Symbol> names, placed_functions(out));
   for (Symbol name : names) {
     BYOC_TRY(FunctionPlacement placement,
@@ -60,11 +57,23 @@ Result<IRModule> place_module(IRModule module, const std::vector<std::string>& p
     if (status.slug() != "plan-outdated") return status;
     notes.warnings.push_back(cat(status.message(), "; the choice is estimated anew"));
   }
-  BYOC_TRY(std::vector<Symbol> names, placed_functions(module));
-  for (Symbol name : names) {
-    BYOC_TRY(FunctionPlacement placement, place_function(module, name, plugins, costs, context));
-    notes.certificates.push_back(certificate(placement));
-    BYOC_TRY(module.function(name), apply_placement(module, placement, context));
+  std::vector<std::string> estimating = plugins;
+  if (context.option("placement") == "estimates") {
+    BYOC_TRY(const std::vector<std::string> others,
+             without_estimates(module, plugins, costs, context));
+    for (const std::string& id : others) {
+      std::erase(estimating, id);
+      notes.certificates.push_back(
+          cat("by priority, as it estimates no times on this machine: ", id));
+    }
+    if (!others.empty()) {
+      BYOC_TRY(module, by_priority(std::move(module), others, context));
+    }
+  }
+  BYOC_TRY(std::vector<FunctionPlacement> functions,
+           place_functions(module, estimating, costs, context, notes));
+  for (const FunctionPlacement& placement : functions) {
+    BYOC_TRY(module.function(placement.function), apply_placement(module, placement, context));
   }
   drop_uncalled_composites(module);
   return module;
@@ -73,6 +82,11 @@ Result<IRModule> place_module(IRModule module, const std::vector<std::string>& p
 Result<Costs> costs_of(const PassContext& context) {
   const std::string folder = cost_folder_of(context);
   Costs costs = Costs::read(folder, context.threads);
+  costs.has_base = true;
+  if (context.machine != nullptr && !costs.machine.is_calibrated()) {
+    use_machine(*context.machine, costs.machine);
+    costs.unknown_factor = kUnknownFactor;
+  }
   BYOC_TRY(costs.rules, Rules::parse(context.option("place")));
   for (const Rule& rule : costs.rules.all())
     BYOC_TRY_STATUS(context.plugins->get(rule.plugin).status());

@@ -21,6 +21,7 @@
 #include <map>
 #include <set>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/codegen.h"
 #include "core/region/judge.h"
 
@@ -204,6 +205,7 @@ class Sharer {
       now[node] = out.add_copy(region.nodes[node], args);
     }
     for (const Change::Result& result : change.results) {
+      BYOC_CHECK(result.output < region.results.size(), "the region has no result ", result.output);
       const ValueId image[] = {value(region.results[result.output])};
       out.results.push_back(result.node == kNone
                                 ? image[0]
@@ -229,8 +231,10 @@ class Sharer {
       args.clear();
       for (ValueId arg : from.args(old)) args.push_back(arg);
       if (change != changes_.end()) {
-        for (const auto& [operand, transform] : change->second.operands)
+        for (const auto& [operand, transform] : change->second.operands) {
+          BYOC_CHECK(operand < args.size(), "the region has no operand ", operand);
           args[operand] = from.args(from.nodes[transform])[0];
+        }
       }
       for (ValueId& arg : args) arg = value(arg);
       if (change == changes_.end()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/op/op.h"
 #include "byoc/op/placement_attr.h"
 
@@ -69,6 +70,7 @@ std::vector<TypeId> types_of(const Function& function, const Node& node) {
 }
 
 void add_op(const Function& function, uint32_t node, Work& work, double& most) {
+  BYOC_CHECK(node < function.nodes.size(), "the function has no node ", node);
   const Node& n = function.nodes[node];
   auto* call = std::get_if<Call>(&n.kind);
   if (call == nullptr) return;
@@ -126,6 +128,7 @@ OpClass class_of_name(std::string_view name) {
 }
 
 Work work_of(const Function& function, std::span<const uint32_t> nodes, uint32_t root) {
+  BYOC_CHECK(std::ranges::is_sorted(nodes), "the nodes of a match ascend");
   Work work;
   double most = -1;
   std::vector<ValueId> read;

@@ -10,6 +10,10 @@ Result<std::vector<const Plugin*>> plugins_for(const Function& function,
                                                const std::vector<std::string>& listed,
                                                const PassContext& context);
 
+/// Returns whether an op of `function` that a plugin calls slow goes to another one that takes it.
+/// The attribute `compiler` names one plugin, which gets them all.
+bool avoids_slow_kernels(const Function& function, const PassContext& context);
+
 /// Returns true for ops and for calls of composites. Calls of plain or compiled functions, externs
 /// and annotations are left as they are.
 bool is_candidate(const IRModule& module, const Node& node);

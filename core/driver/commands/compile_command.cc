@@ -158,8 +158,8 @@ Status save(const Sizes& sizes, const std::string& path) {
 /// Does the work of `byoc place`, whose plan build() uses afterwards.
 Status measure_plan(const IRModule& module, const BuildOptions& build,
                     const cli::CommonOptions& common) {
-  if (std::ranges::count(build.compilers, "auto") == 0)
-    return cli::usage_error("--measure measures for --compiler auto, which is not given");
+  if (!build.compilers.empty() && std::ranges::count(build.compilers, "auto") == 0)
+    return cli::usage_error("--measure measures for --compiler auto, and the list has no auto");
   if (build.options.contains("plan"))
     return cli::usage_error("--measure makes a plan, and --plan names one: leave out one of them");
   PlaceRequest request;

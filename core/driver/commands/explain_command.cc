@@ -152,6 +152,26 @@ std::string header(const ExplainFlags& options, const Explanation& explanation,
       threads == 0 ? "all cores\n" : cat(threads, threads == 1 ? " thread\n" : " threads\n"));
 }
 
+/// Returns the choice by cost, and what the order would have done; empty for a choice by priority.
+std::string choice_text(const Explanation& explanation) {
+  std::string out;
+  for (const std::string& choice : explanation.choices) out += cat("choice: ", choice, "\n");
+  std::map<Symbol, size_t> counts;
+  size_t others = 0;
+  for (const ExplainedOp& op : explanation.ops) {
+    if (op.by_priority.empty()) return out;
+    ++counts[op.by_priority];
+    others += op.by_priority != op.placed.plugin ? 1 : 0;
+  }
+  if (counts.empty()) return out;
+  std::string each;
+  for (const std::string& id : explanation.plugins) {
+    if (auto at = counts.find(Symbol(id)); at != counts.end())
+      each += cat(each.empty() ? "" : ", ", id, " ", at->second);
+  }
+  return cat(out, "by priority: ", each, " ops, ", others, " of them otherwise\n");
+}
+
 std::string op_text(const ExplainedOp& op) {
   std::string out =
       cat(op.placed.op, " \"", op.placed.name, "\": taken by ", taker_of(op),
@@ -165,6 +185,7 @@ std::string op_text(const ExplainedOp& op) {
   out += "\n";
   for (const Opinion& opinion : op.opinions)
     out += cat("  ", opinion.plugin, ": ", verdict_text(opinion.kind), ": ", opinion.reason, "\n");
+  if (!op.by_priority.empty()) out += cat("  by priority it would run on ", op.by_priority, "\n");
   return out;
 }
 
@@ -191,9 +212,9 @@ std::string whole_text(const Explanation& explanation, const ExplainFlags& optio
   Groups groups, removed;
   for (const ExplainedOp& op : explanation.ops) groups.add(op);
   for (const RemovedOp& op : explanation.removed) removed.add(op);
-  return header(options, explanation, facts) + plugin_table(explanation.placement, "(no plugin)") +
-         groups.text() + removed.text() + border_text(explanation.placement) +
-         "next: --op NAME (all verdicts) | --json\n";
+  return header(options, explanation, facts) + choice_text(explanation) +
+         plugin_table(explanation.placement, "(no plugin)") + groups.text() + removed.text() +
+         border_text(explanation.placement) + "next: --op NAME (all verdicts) | --json\n";
 }
 
 Result<int> run_explain(const ExplainFlags& options, const cli::CommonOptions& common) {

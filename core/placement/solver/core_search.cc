@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "core/placement/solver/lower_bound.h"
 
 namespace byoc::placement {
@@ -96,6 +97,7 @@ class Search {
     return moved_.edges[e].u == v ? moved_.edges[e].v : moved_.edges[e].u;
   }
   void open(size_t depth) {
+    BYOC_CHECK(depth < order_.size(), "a level per node, and level ", depth, " is opened");
     Level& level = levels_[depth];
     const uint32_t v = order_[depth];
     level.next = 0;
@@ -110,6 +112,7 @@ class Search {
     const Level& level = levels_[depth];
     Level& next = levels_[depth + 1];
     const uint32_t v = order_[depth];
+    BYOC_CHECK(state < moved_.states(v), "node ", v, " has no state ", int{state});
     state_[v] = state;
     next.cost = level.cost;
     next.chosen = add(level.chosen, level.cost[moved_.first_state[v] + state]);

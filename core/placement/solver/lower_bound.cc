@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
+
 namespace byoc::placement {
 namespace {
 
@@ -84,6 +86,7 @@ class Messages {
   // Sends the share of v along edge e. Messages are at least 0 and at most kMostCost.
   void send(uint32_t e, uint32_t v) {
     const uint32_t w = other(e, v);
+    BYOC_CHECK(full_.size() == problem_.states(v), "the costs gathered are of node ", v);
     const bool is_row = problem_.edges[e].u == v;
     const Cost *back = into(e, v), *entries = problem_.matrix.data() + problem_.edges[e].matrix;
     Cost* out = into(e, w);

@@ -15,14 +15,19 @@ uint32_t Problem::add_node(std::span<const Cost> costs) {
 }
 
 uint64_t Problem::add_matrix(std::span<const Cost> entries) {
+  BYOC_CHECK(!entries.empty(), "a matrix has an entry per pair of states");
   const uint64_t place = matrix.size();
   matrix.insert(matrix.end(), entries.begin(), entries.end());
   return place;
 }
 
 Cost cost_of(const Problem& problem, std::span<const uint8_t> state) {
+  BYOC_CHECK(state.size() == problem.size(), "a state per node, got ", state.size());
   Cost sum = 0;
-  for (uint32_t v = 0; v < problem.size(); ++v) sum = add(sum, problem.costs(v)[state[v]]);
+  for (uint32_t v = 0; v < problem.size(); ++v) {
+    BYOC_CHECK(state[v] < problem.states(v), "node ", v, " has no state ", int{state[v]});
+    sum = add(sum, problem.costs(v)[state[v]]);
+  }
   for (const Problem::Edge& edge : problem.edges) {
     const size_t row = state[edge.u];
     sum = add(sum, problem.matrix[edge.matrix + row * problem.states(edge.v) + state[edge.v]]);
@@ -33,6 +38,7 @@ Cost cost_of(const Problem& problem, std::span<const uint8_t> state) {
 Incidence::Incidence(const Problem& problem) : first(problem.size() + 1) {
   for (const Problem::Edge& edge : problem.edges) ++first[edge.u + 1], ++first[edge.v + 1];
   for (uint32_t v = 0; v < problem.size(); ++v) first[v + 1] += first[v];
+  BYOC_CHECK(first.back() == 2 * problem.edges.size(), "each edge has two ends");
   edge.resize(first.back());
   std::vector<uint32_t> at(first.begin(), first.end() - 1);
   for (uint32_t e = 0; e < problem.edges.size(); ++e) {
@@ -42,6 +48,7 @@ Incidence::Incidence(const Problem& problem) : first(problem.size() + 1) {
 }
 
 void improve(const Problem& problem, uint32_t sweeps, std::vector<uint8_t>& state) {
+  BYOC_CHECK(state.size() == problem.size(), "a state per node, got ", state.size());
   const Incidence incidence(problem);
   std::vector<Cost> now;
   bool changed = true;

@@ -50,6 +50,7 @@ void Reducer::unlink(uint32_t e, uint32_t side) {
   if (previous == kEnd) head_[v] = next;
   else edges_[previous / 2].next[previous % 2] = next;
   if (next != kEnd) edges_[next / 2].previous[next % 2] = previous;
+  BYOC_CHECK(degree_[v] > 0, "node ", v, " has an edge to lose");
   if (--degree_[v] <= 2 && left_[v]) ready_.push_back(v);
 }
 
@@ -65,6 +66,7 @@ void Reducer::add_edge(uint32_t u, uint32_t v, uint64_t matrix, bool is_own) {
 }
 
 void Reducer::remove_edge(uint32_t e) {
+  BYOC_CHECK(e < edges_.size() && edges_[e].is_left, "edge ", e, " is removed once");
   unlink(e, 0);
   unlink(e, 1);
   edges_[e].is_left = false;
@@ -74,6 +76,7 @@ void Reducer::remove_edge(uint32_t e) {
 // or a new one.
 uint32_t* Reducer::slot(uint32_t u, uint32_t v) {
   const uint64_t pair = uint64_t{std::min(u, v)} << 32 | std::max(u, v);
+  BYOC_CHECK(indexed_ < index_.size(), "the index has a free slot");
   const size_t mask = index_.size() - 1;
   for (size_t at = (pair * 0x9e3779b97f4a7c15u) >> 20 & mask;; at = (at + 1) & mask) {
     if (index_[at] == 0) {
@@ -133,6 +136,7 @@ void Reducer::add_matrix(uint32_t u, uint32_t v, const Cost* entries_of_u) {
     edge.matrix = place;
     edge.is_own = true;
   }
+  BYOC_CHECK(edge.matrix + n <= own_.size(), "the matrix of an edge is its own");
   Cost* to = own_.data() + edge.matrix;
   const bool is_row = edge.node[0] == u;
   for (uint32_t x = 0; x < rows; ++x) {
@@ -175,6 +179,7 @@ void Reducer::fold_into_edge(uint32_t v, uint32_t e, uint32_t f) {
 void Reducer::forget(uint32_t v) { left_[v] = 0; }
 
 void Reducer::eliminate(uint32_t v) {
+  BYOC_CHECK(left_[v] && degree_[v] <= 2, "node ", v, " has ", degree_[v], " neighbours");
   const uint32_t half = head_[v];
   const uint32_t e = half == kEnd ? kEnd : half / 2;
   const uint32_t next = e == kEnd ? kEnd : edges_[e].next[half % 2];
@@ -238,7 +243,9 @@ Problem Reducer::extract(std::span<const uint32_t> nodes) {
 }
 
 void Reducer::fix_part(std::span<const uint32_t> nodes, std::span<const uint8_t> states) {
+  BYOC_CHECK(nodes.size() == states.size(), "a state per node, got ", states.size());
   for (size_t k = 0; k < nodes.size(); ++k) {
+    BYOC_CHECK(states[k] < k_of(nodes[k]), "node ", nodes[k], " has no state ", int{states[k]});
     state_[nodes[k]] = states[k];
     forget(nodes[k]);
   }

@@ -121,14 +121,15 @@ Status check_level(const ModelOptions& options) {
 
 /// Reports rules and plans that would have no effect, as plugins are chosen in order.
 Status check_places(const ModelOptions& options, const std::vector<std::string>& compilers) {
-  const bool is_placed = options.places || std::count(compilers.begin(), compilers.end(), "auto");
+  const bool is_placed = options.places || compilers.empty() ||
+                         std::count(compilers.begin(), compilers.end(), "auto") > 0;
   const bool has_rules = !options[option::kPlace].empty();
   if (is_placed || (!has_rules && options[option::kPlan].empty())) return {};
   std::string list = "auto";
   for (const std::string& id : compilers) list += cat(",", id);
   return cli::usage_error(cat(has_rules ? "--place" : "--plan",
-                              " is for the choice by cost, and without auto plugins are chosen in "
-                              "their order"))
+                              " is for the choice by cost, and in a list without auto plugins are "
+                              "chosen in their order"))
       .with_help(cat("add --compiler ", list));
 }
 

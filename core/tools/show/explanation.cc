@@ -114,27 +114,27 @@ std::string why_uncompiled(const IRModule& module, const Status& status) {
   return cat(inputs.message(), "; ", inputs.help());
 }
 
-/// Partitions the model with `plugin` as the only compiler. Returns by label whether it gets the
-/// op. The passes run outside of run_passes, so that dumps and times are those of the real run.
-Result<std::vector<bool>> taken_alone(IRModule module, BuildOptions options,
-                                      const std::string& plugin) {
+/// Partitions the model with these compilers. Returns by label the plugin that gets the op, "" for
+/// none. The passes run outside of run_passes, so that dumps and times are those of the real run.
+Result<std::vector<Symbol>> takers(IRModule module, BuildOptions options,
+                                   std::vector<std::string> compilers) {
   options.report = nullptr;
   options.instruments.clear();
-  options.compilers = {plugin};
+  options.compilers = std::move(compilers);
   OpTrace trace;
   BYOC_TRY(PassContext context, make_context(module, options));
   for (const Pass& pass : trace.with_labels(partition_pipeline(context))) {
     BYOC_TRY(module, pass.run(std::move(module), context, pass.args));
   }
-  std::vector<bool> taken(trace.labels().ops().size());
+  std::vector<Symbol> out(trace.labels().ops().size());
   for (const PlacedOp& op : placement_of(module).ops) {
     uint32_t label = trace.labels().find(op.name);
-    if (label != OpLabels::kNone && op.plugin.text() == plugin) taken[label] = true;
+    if (label != OpLabels::kNone) out[label] = op.plugin;
   }
-  return taken;
+  return out;
 }
 
-bool is_by_cost(const PassContext& context) { return context.option("placement") == "cost"; }
+bool is_by_cost(const PassContext& context) { return context.option("placement") != "priority"; }
 
 /// Finds the plugins that would run an op if no other plugin came before them.
 class Seconds {
@@ -150,9 +150,9 @@ class Seconds {
       if (opinion.kind != Opinion::kNotReached || !is_offered) continue;
       auto [at, is_new] = taken_.try_emplace(id);
       if (is_new) {
-        BYOC_TRY(at->second, taken_alone(module_, options_, id));
+        BYOC_TRY(at->second, takers(module_, options_, {id}));
       }
-      if (label >= at->second.size() || !at->second[label]) continue;
+      if (label >= at->second.size() || at->second[label].text() != id) continue;
       opinion.kind = Opinion::kAccepted;
       opinion.reason = reason(placed.plugin.str(), id);
     }
@@ -171,8 +171,24 @@ class Seconds {
   const IRModule& module_;
   const BuildOptions& options_;
   const PassContext& context_;
-  std::map<std::string, std::vector<bool>> taken_;  // by plugin; by label
+  std::map<std::string, std::vector<Symbol>> taken_;  // by plugin; by label
 };
+
+/// Adds to each op the plugin that would get it by priority, where plugins were chosen by cost. Ops
+/// that no plugin before the default codegens takes go to the first of those.
+Status add_priorities(const IRModule& module, const BuildOptions& options,
+                      const PassContext& context, const OpTrace& trace, Explanation& out) {
+  std::vector<std::string> order = context.compilers;
+  if (!is_by_cost(context) || order.empty()) return {};
+  if (!context.defaults.empty()) order.push_back(context.defaults.front());
+  BYOC_TRY(const std::vector<Symbol> plugins, takers(module, options, order));
+  for (ExplainedOp& op : out.ops) {
+    const uint32_t label = trace.labels().find(op.label);
+    if (label >= plugins.size()) continue;
+    op.by_priority = plugins[label].empty() ? Symbol(order.back()) : plugins[label];
+  }
+  return {};
+}
 
 std::vector<std::string> choices_in(const Report& report) {
   std::vector<std::string> out;
@@ -225,6 +241,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
     BYOC_TRY_STATUS(seconds.find(label, op.placed, op.opinions));
     out.placement.ops.push_back(op.placed);
   }
+  BYOC_TRY_STATUS(add_priorities(module, options, context, trace, out));
   out.placement.regions = regions_of(out, trace.placement());
   for (uint32_t label = 0; label < trace.removals().size(); ++label) {
     if (!trace.removals()[label].pass.empty()) out.removed.push_back(removed_op(trace, label));

@@ -17,6 +17,7 @@ struct ExplainedOp {
   Symbol label;                   // its loc in the modules that instruments are given; unique
   std::vector<RunOp> runs;        // the ops that compute it: itself, then changes of layout
   std::vector<Opinion> opinions;  // in the order of the plugins
+  Symbol by_priority;             // chosen by cost: the plugin that the order would give it to
 };
 
 /// An op of the model that does not run.

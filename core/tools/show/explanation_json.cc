@@ -25,7 +25,8 @@ Json op_json(const ExplainedOp& op) {
           {"composite", op.placed.composite.text()},
           {"flops", op.placed.flops},
           {"runs", runs},
-          {"opinions", opinions}};
+          {"opinions", opinions},
+          {"by_priority", op.by_priority.text()}};
 }
 
 Json removed_json(const RemovedOp& op) {

@@ -5,6 +5,7 @@
 //   patterns=[{"name":"conv_relu","dag":{...},"priority":3}, ...]
 //   refuse=tanh,max_pool/5,a.conv_relu   ops, ops whose first operand has that rank, and composites
 //                             that judge refuses, with the reason "refused by its options"
+//   reluctant=tanh            ops and composites that judge calls slow, "slow by its options"
 //   est=relu:500,a.conv_relu:90  what judge estimates for ops and composites, ns
 //   decline=exp               ops and composites with which compile declines the function
 //   spoil=tanh                ops whose f32, u8 and i8 results come out 1 too large; integers that
@@ -208,6 +209,7 @@ class Selective : public Plugin {
   void open(const Options& options) override {
     ops_ = split(options.get("ops", "*"));
     refuse_ = split(options.get("refuse"));
+    reluctant_ = split(options.get("reluctant"));
     decline_ = split(options.get("decline"));
     spoil_ = {split(options.get("spoil")), split(options.get("nudge")), options.get("spoil_node"),
               options.get("spoil_type"), std::stoi(options.get("spoil_by", "1"))};
@@ -237,10 +239,12 @@ class Selective : public Plugin {
   std::vector<WantedLayout> layouts(std::string_view) const override { return layouts_; }
   Verdict judge(const Graph& graph) const override {
     if (names_one_of(graph, refuse_)) return Verdict::no("refused by its options");
+    Cost cost;
     for (const auto& [name, ns] : est_) {
-      if (names_one_of(graph, {name})) return Verdict::yes({.est_ns = ns});
+      if (cost.est_ns == 0 && names_one_of(graph, {name})) cost.est_ns = ns;
     }
-    return Verdict::yes();
+    if (names_one_of(graph, reluctant_)) return Verdict::slow("slow by its options", cost);
+    return Verdict::yes(cost);
   }
   KnobSpace knobs(CompileRequest& request) override {
     if (knobs_ == "fail") throw Error(BYOC_INTERNAL, "knobs fails by its options");
@@ -306,7 +310,7 @@ class Selective : public Plugin {
       return names.contains(node.op + "/" + std::to_string(graph.type(node.args[0]).rank()));
     });
   }
-  std::set<std::string> ops_, refuse_, decline_, slow_, poison_, poisoned_;
+  std::set<std::string> ops_, refuse_, reluctant_, decline_, slow_, poison_, poisoned_;
   Spoil spoil_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;

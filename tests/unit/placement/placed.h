@@ -41,6 +41,7 @@ inline Result<Placed> try_place(std::string_view text, const test::PluginOptions
   Placed out;
   out.module = test::parse(text);
   out.context = test::context_of(out.module, test::selective_plugins(options), {"auto"});
+  out.context.machine = nullptr;  // json estimates nothing: its ops have the costs of the model
   Costs costs = given;
   BYOC_TRY(costs.rules, Rules::parse(rules));
   BYOC_TRY(out.placement,
