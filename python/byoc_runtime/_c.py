@@ -163,10 +163,22 @@ class Library:
         return out.value
 
 
+SYSTEM = Path("/usr")                                       # where Debian's python3-byoc has its libraries
+
+
 def prefix_of(package: str) -> Path:
-    """Returns the folder with lib/, bin/ and share/: the package's own, or BYOC_PREFIX, a build or install folder."""
+    """Returns the folder with lib/, bin/ and share/, the first of these:
+
+    1. BYOC_PREFIX, a build or install folder;
+    2. `prefix` beside the package's modules, which wheels have;
+    3. /usr, when the system's package manager has put the modules below it.
+    """
     chosen = os.environ.get("BYOC_PREFIX")
-    return Path(chosen) if chosen else Path(package).resolve().parent / "prefix"
+    if chosen:
+        return Path(chosen)
+    modules = Path(package).resolve().parent
+    own = modules / "prefix"
+    return SYSTEM if SYSTEM in modules.parents and not own.is_dir() else own
 
 
 _lock = threading.Lock()
