@@ -31,6 +31,34 @@ function(byoc_add_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION lib/byoc/plugins COMPONENT plugins OPTIONAL)   # if it was built
 endfunction()
 
+# byoc_package_plugin(NAME): lets `cpack -G DEB` and `cpack -G TXZ` in the build folder make a package of the plugin NAME
+# and of the other files that the project installs. Debian's goes into /usr, where installed commands look for plugins. Its
+# maintainer is CPACK_PACKAGE_CONTACT, else $DEBFULLNAME <$DEBEMAIL>, as with Debian's own tools. A project that is part of
+# another one makes no package.
+macro(byoc_package_plugin name)
+  if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+    string(REGEX REPLACE "^byoc_" "byoc-plugin-" CPACK_PACKAGE_NAME ${name})
+    string(REPLACE "_" "-" CPACK_PACKAGE_NAME ${CPACK_PACKAGE_NAME})
+    if(PROJECT_VERSION)
+      set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+    endif()
+    if(NOT CPACK_PACKAGE_CONTACT AND DEFINED ENV{DEBEMAIL})
+      set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+    endif()
+    set(CPACK_PACKAGE_FILE_NAME ${CPACK_PACKAGE_NAME}-${CPACK_PACKAGE_VERSION}-${CMAKE_SYSTEM_PROCESSOR})
+    set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "plugin ${name} of byoc\nbyoc compiles neural networks by plugins.")
+    set(CPACK_DEBIAN_PACKAGE_SECTION science)
+    set(CPACK_DEBIAN_PACKAGE_ENHANCES byoc)
+    find_program(BYOC_SHLIBDEPS dpkg-shlibdeps)
+    find_program(BYOC_FILE file)                            # by which CPack finds out what to give to dpkg-shlibdeps
+    if(BYOC_SHLIBDEPS AND BYOC_FILE)
+      set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    endif()
+    set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+    include(CPack)
+  endif()
+endmacro()
+
 # Isolates a plugin from the host and from other plugins: one exported symbol, no symbol that the
 # loader makes unique in the process, missing symbols found at link time, and no unloading, because
 # a library that has ever made a thread cannot be unloaded safely.

@@ -82,8 +82,9 @@ std::string readme(const std::string& name, PluginLanguage language) {
       "tries "
       "each promise of the\nABI, and compares all results with the reference. Run both after every "
       "change.\n\nTo use it without `--plugin`, copy the library to `~/byoc/lib/byoc/plugins`, or "
-      "run\n`cmake --install build --prefix ~/byoc`. `byoc explain MODEL` then has the ops that it "
-      "takes, and the\nreasons for those that it refuses. The priority in `",
+      "run\n`cmake --install build --prefix ~/byoc`. For a package of Debian, run in `build`\n"
+      "`cpack -G DEB -D CPACK_PACKAGE_CONTACT=\"NAME <ADDRESS>\"`. `byoc explain MODEL` then "
+      "has the ops that it takes,\nand the reasons for those that it refuses. The priority in `",
       source,
       "` decides who gets an op that two plugins accept.\n\nThe whole contract is in the header "
       "`byoc/plugin/abi.h`",
