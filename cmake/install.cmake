@@ -34,28 +34,47 @@ foreach(command byoc byoc-run)
   endif()
 endforeach()
 
-# The network of `byoc demo`, with its images.
-install(FILES tests/models/digits/model.onnx tests/models/digits/images.npy tests/models/digits/labels.npy
-  tests/models/digits/outputs.npy DESTINATION share/byoc/digits COMPONENT commands)
+# byoc_install_shared_data(COMPONENT [EXCLUDE_FROM_ALL]): what commands read in share/byoc.
+function(byoc_install_shared_data component)
+  # The network of `byoc demo`, with its images.
+  set(digits ${PROJECT_SOURCE_DIR}/tests/models/digits)
+  install(FILES ${digits}/model.onnx ${digits}/images.npy ${digits}/labels.npy ${digits}/outputs.npy
+    DESTINATION share/byoc/digits COMPONENT ${component} ${ARGN})
 
-# The format of tuning logs, for other programs that read or write them.
-install(FILES core/tune/tuning-record.schema.json DESTINATION share/byoc/schemas COMPONENT commands)
+  # The format of tuning logs, for other programs that read or write them.
+  install(FILES ${PROJECT_SOURCE_DIR}/core/tune/tuning-record.schema.json
+    DESTINATION share/byoc/schemas COMPONENT ${component} ${ARGN})
 
-# Logs of tuning for kinds of processors, which commands use without --tuning-log. The commands of the build tree use
-# those of the source tree.
-install(DIRECTORY share/byoc/tuning DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.jsonl")
+  # Logs of tuning for kinds of processors, which commands use without --tuning-log.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/tuning DESTINATION share/byoc COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.jsonl")
+
+  # Descriptions of machines that were measured.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/machines DESTINATION share/byoc COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.json")
+
+  # The form of what each command prints with --json.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/schemas DESTINATION share/byoc COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.json")
+endfunction()
+byoc_install_shared_data(commands)
+
+# The commands of the build tree use the logs of tuning of the source tree.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/byoc)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/tuning ${CMAKE_BINARY_DIR}/share/byoc/tuning SYMBOLIC)
 
-# Descriptions of machines that were measured. The commands of the build tree use those of the source tree.
-install(DIRECTORY share/byoc/machines DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
+# The commands of the build tree use the descriptions of machines of the source tree.
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/machines ${CMAKE_BINARY_DIR}/share/byoc/machines SYMBOLIC)
 
-# The form of what each command prints with --json.
-install(DIRECTORY share/byoc/schemas DESTINATION share/byoc COMPONENT commands FILES_MATCHING PATTERN "*.json")
-
-# The pages for users, in folders as in the tree, so that their links hold.
-install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION share/doc/byoc COMPONENT commands)
-install(DIRECTORY docs DESTINATION share/doc/byoc COMPONENT commands
-  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.ir" PATTERN "doxygen" EXCLUDE)
-install(DIRECTORY tests/tutorials DESTINATION share/doc/byoc/tests COMPONENT commands FILES_MATCHING PATTERN "*.md")
+# byoc_install_pages(COMPONENT [EXCLUDE_FROM_ALL]): the pages for users, in folders as in the tree, so that links
+# between them hold.
+function(byoc_install_pages component)
+  install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+    DESTINATION share/doc/byoc COMPONENT ${component} ${ARGN})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION share/doc/byoc COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.ir" PATTERN "doxygen" EXCLUDE)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/tutorials DESTINATION share/doc/byoc/tests COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.md")
+endfunction()
+byoc_install_pages(commands)
+install(FILES LICENSE DESTINATION share/doc/byoc COMPONENT commands)

@@ -8,7 +8,8 @@ byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev libopenblas-o
 byoc_test_packages=(chromium chromium-driver python3-selenium libonnx-testdata python3-torch python3-torchvision python3-onnx python3-jsonschema
   libopenblas0-serial  # torch's BLAS
   mypy jupyter-nbconvert python3-ipykernel  # of the Python packages
-  slurm-wlm munge abigail-tools)
+  slurm-wlm munge abigail-tools
+  mmdebstrap lintian dpkg-dev file patchelf)  # packages and the Debian that tests them
 byoc_docs_packages=(doxygen)
 
 say() { printf '%s\n' "$*" >&2; }

@@ -66,6 +66,16 @@ def check_tests(command, tree, build):
     return None if any(re.search(name[1], test) for test in tests) else f"no test has the name {name[1]}"
 
 
+def check_packages(command, tree, build):
+    """The tree makes the packages that are installed or removed, by their names or by a part and a star."""
+    with open(os.path.join(tree, "packages/packages.cmake"), encoding="utf-8") as file:
+        made = re.findall(r"^byoc_package\(([\w-]+)", file.read(), re.M)
+    names = [os.path.basename(word) for word in command.split()[3:]]
+    missing = [name for name in names if not any(one == re.split(r"[_*]", name)[0] or
+               ("*" in name and one.startswith(re.split(r"[_*]", name)[0])) for one in [*made, "byoc-plugin-my-chip"])]
+    return f"no package has the name {missing[0]}" if missing else None
+
+
 def check_nothing(command, tree, build):
     return None
 
@@ -81,6 +91,12 @@ RULES = (
     Rule(r"bench/peers/compare\.py", "it installs other runtimes, and needs networks of 2.5 GB", check_help),
     Rule(r"bench/tuning/(gain|networks|pick)\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),
     Rule(r"tests/fuzz/planted\.py --work", "it rebuilds the plugins forty times", check_help),
+    Rule(r"packages/make\.sh", "it packs for minutes, as tests/packages does", check_help),
+    Rule(r"sudo apt-get (install|purge) ", "it changes the machine; tests/packages does it in a Debian of its own",
+         check_packages),
+    Rule(r"byoc (demo|plugins)\b|cc program\.c|python3 -c \"import byoc|tar -xf dist/|byoc-0\.1\.0|"
+         r"cmake -S my_chip|cd build && cpack",
+         "it needs what the packages install; tests/packages does it in a Debian of its own", check_nothing),
     Rule(r"python3 tests/models/networks/export\.py", "it makes networks of 2.5 GB", check_help),
     Rule(r"for n in networks/\*/", "it needs networks of 2.5 GB; tests/networks has small variants", check_nothing),
 )
