@@ -14,9 +14,9 @@ LEFT_OUT = re.compile(r" -fno-gnu-unique| --param=ggc-\S*| -Wno-subobject-linkag
                       r"| -Winvalid-pch -include \S+cmake_pch\.hxx")
 
 
-def sources_of(file):
-    """Returns the sources that a batch includes; for other files, the file itself."""
-    if file.parent.name != "batches":
+def sources_of(file, build):
+    """Returns the sources that a batch of this build folder includes; for other files, the file itself."""
+    if file.parent != build / "batches":
         return [file]
     return [(file.parent / name).resolve() for name in re.findall(r'^#include "(.*)"$', file.read_text(), re.M)]
 
@@ -25,7 +25,7 @@ def main():
     entries = []
     for entry in json.loads(Path(sys.argv[1]).read_text()):
         command = LEFT_OUT.sub("", entry["command"])
-        for source in sources_of(Path(entry["file"])):
+        for source in sources_of(Path(entry["file"]), Path(entry["directory"])):
             own = command.replace(entry["file"], str(source))
             entries.append({"directory": entry["directory"], "command": own, "file": str(source)})
     json.dump(entries, sys.stdout, indent=1)

@@ -132,7 +132,8 @@ def faults_of(texts):
         is_alias = all(str(kind).startswith("using ") for kind in kinds)
         repeated = [kind for kind, by in kinds.items() if len(by) > 1]
         if len(sources) > 1 and ((repeated and not is_alias) or (len(kinds) > 1 and not is_function)):
-            faults.append(f"{name} is defined by {' and '.join(map(str, sorted(sources)))}: they may be compiled as one file")
+            by = " and ".join(map(str, sorted(sources)))
+            faults.append(f"{name} is defined by {by}: they may be compiled as one file")
     return faults
 
 

@@ -96,6 +96,15 @@ rm other.runs
 wait
 [ "$(<project/build-first/made)" = two ]
 
+echo "batches in a folder that is configured first, none in one that was configured by hand"
+project true
+cmake -S project -B project/build-by-hand -G Ninja >by-hand
+for folder in build-batches build-by-hand; do
+  build "$folder"
+  grep -c '^BYOC_BATCH:.*=12$' "project/$folder/CMakeCache.txt" || true
+done >found
+[ "$(tr '\n' ' ' <found)" = "1 0 " ] || { cat found; exit 1; }
+
 echo "the last lines of tests that failed"
 mkdir failures
 printf '%s\n' 'add_test(good sh -c "echo fine")' 'add_test(bad sh -c "seq 101 200; exit 1")' \
