@@ -8,7 +8,7 @@ endif()
 
 # byoc_batches(TARGET LIST): replaces the C++ sources in the variable LIST by the batches of them. Batches name their
 # sources relative to the build folder, so that ccache finds the objects of another clone. A source with compile
-# options or definitions of its own is compiled on its own.
+# options or definitions of its own, or the property SKIP_UNITY_BUILD_INCLUSION, is compiled on its own.
 function(byoc_batches target list)
   if(BYOC_BATCH LESS 2)
     return()
@@ -24,7 +24,8 @@ function(byoc_batches target list)
     endif()
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
-    if(definitions OR options OR NOT source MATCHES "\\.cc$")
+    get_source_file_property(single ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(definitions OR options OR single OR NOT source MATCHES "\\.cc$")
       list(APPEND result ${source})
     else()
       list(APPEND folders ${folder})
