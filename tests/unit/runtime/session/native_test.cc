@@ -51,7 +51,7 @@ Executable native_program(const std::string& object) {
   return executable;
 }
 
-Status run(Session& session, const Floats& x, const Floats& y) {
+Status run_once(Session& session, const Floats& x, const Floats& y) {
   DLTensor in = x.view(), out = y.view();
   auto context = session.make_context();
   return context.ok() ? session.run(**context, {&in, 1}, {&out, 1}) : context.status();
@@ -62,7 +62,7 @@ TEST(Native, RunsWithoutAnyPluginOnOneAndOnTwoThreads) {
     auto session = Session::load(native_program(NATIVE_GOOD), nullptr, {.threads = threads});
     ASSERT_TRUE(session.ok()) << session.status().to_string();
     Floats x({0, 1, 2, 3}), y({0, 0, 0, 0});
-    ASSERT_TRUE(run(**session, x, y).ok());
+    ASSERT_TRUE(run_once(**session, x, y).ok());
     EXPECT_THAT(y.values(), ElementsAre(2, 6, 10, 70));
   }
 }
@@ -75,7 +75,7 @@ TEST(Native, RunsFromAnArtifact) {
   auto session = Session::load(*std::move(executable), nullptr);
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   Floats x({0, 1, 2, 3}), y({0, 0, 0, 0});
-  ASSERT_TRUE(run(**session, x, y).ok());
+  ASSERT_TRUE(run_once(**session, x, y).ok());
   EXPECT_THAT(y.values(), ElementsAre(2, 6, 10, 70));
 }
 
@@ -88,14 +88,14 @@ TEST(Native, TwoModulesDoNotBecomeOne) {  // each is closed with its session
   ASSERT_TRUE(first.ok() && second.ok());
   *first = nullptr;
   Floats x({0, 1, 2, 3}), y({0, 0, 0, 0});
-  ASSERT_TRUE(run(**second, x, y).ok());
+  ASSERT_TRUE(run_once(**second, x, y).ok());
   EXPECT_THAT(y.values(), ElementsAre(2, 6, 10, 70));
 }
 
 TEST(Native, AFailingFunctionGivesItsNumberAndSymbol) {
   auto session = Session::load(native_program(NATIVE_GOOD), nullptr);
   Floats x({-1, 1, 2, 3}), y({0, 0, 0, 0});
-  EXPECT_EQ(run(**session, x, y).to_string(),
+  EXPECT_EQ(run_once(**session, x, y).to_string(),
             "error[run-failed]: native code returned 42\n  add_mul");
 }
 
