@@ -40,6 +40,13 @@ double alone_ns(const FunctionPlacement& placement, uint32_t plugin) {
   return to_ns(solve(problem).cost);
 }
 
+bool takes_some(const std::vector<FunctionPlacement>& functions, uint32_t plugin) {
+  return std::ranges::any_of(functions, [&](const FunctionPlacement& function) {
+    return std::ranges::any_of(function.candidates.all,
+                               [&](const Candidate& one) { return one.plugin == plugin; });
+  });
+}
+
 }  // namespace
 
 FreeBorders free_borders(const std::vector<FunctionPlacement>& functions) {
@@ -49,6 +56,7 @@ FreeBorders free_borders(const std::vector<FunctionPlacement>& functions) {
   const Candidates& first = functions[0].candidates;
   out.alone_ns = std::numeric_limits<double>::infinity();
   for (uint32_t plugin = 0; plugin < first.plugins.size(); ++plugin) {
+    if (!takes_some(functions, plugin)) continue;
     double sum = 0;
     for (const FunctionPlacement& function : functions) sum += alone_ns(function, plugin);
     out.each.emplace_back(first.plugins[plugin]->id(), sum);

@@ -11,7 +11,7 @@ struct FreeBorders {
   double free_ns = 0;   // no choice costs less, even if borders are free
   double alone_ns = 0;  // of the cheapest plugin alone, with its borders
   std::string alone;    // its id; a default codegen: it runs everything
-  /// The same cost for each plugin, in their order; infinity where an op has no candidate.
+  /// The same cost for each plugin that takes some op; infinity where an op has no candidate then.
   std::vector<std::pair<std::string, double>> each;
   /// Returns how many times as fast as that plugin a choice could be at most; 0 without costs.
   double most_gain() const { return free_ns > 0 && alone_ns > 0 ? alone_ns / free_ns : 0; }

@@ -25,8 +25,9 @@ constexpr double kFused = 0.9;
 // there is less certain than that the border costs something.
 constexpr double kDoubt = 3;
 
-// Times the estimate of an op by another plugin than the base of a choice. Of the ops of
-// convolution networks and transformers, nine of ten take less than that times their estimate.
+// Times the estimate of an op by another plugin than the base of a choice. Of 290 single ops of
+// networks, 70 % take less than 1.4 times their estimate by llvm or onednn (Sapphire Rapids, one
+// thread), and those that take more are alike in both.
 constexpr double kOpDoubt = 1.4;
 
 class Builder {

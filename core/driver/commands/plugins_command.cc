@@ -29,8 +29,7 @@ std::string ids_or(const std::vector<std::string>& ids, std::string_view none) {
 
 std::string order_text(const ListedPlugins& listed) {
   return cat("order: ", ids_or(listed.compilers, "none"),
-             " (highest priority first, of equal costs and where plugins are not chosen by cost; "
-             "--compiler A,B sets another order)\n",
+             " (highest priority first; --compiler A,B sets another order)\n",
              "rest:  ", ids_or(listed.defaults, "none"),
              " (plugins with the flag default; --default ID sets the first)\n");
 }

@@ -154,18 +154,15 @@ class Seconds {
       }
       if (label >= at->second.size() || at->second[label].text() != id) continue;
       opinion.kind = Opinion::kAccepted;
-      opinion.reason = reason(placed.plugin.str(), id);
+      opinion.reason = reason(placed.plugin.str());
     }
     return {};
   }
 
  private:
-  std::string reason(const std::string& first, const std::string& second) const {
-    const Plugin *a = context_.plugins->find(first), *b = context_.plugins->find(second);
+  std::string reason(const std::string& first) const {
     if (is_by_cost(context_)) return chosen_by_cost(first);
-    std::string text = cat(first, " comes before it in the order");
-    if (!options_.compilers.empty() || a == nullptr || b == nullptr) return text;
-    return cat(text, ": priority ", a->priority(), " and ", b->priority());
+    return cat(first, " comes before it in the order");
   }
 
   const IRModule& module_;

@@ -12,13 +12,13 @@ namespace {
 // The shares below are medians over layers of networks (ResNet-50, VGG-16, MobileNetV2,
 // EfficientNet, BERT and others), one thread of a Sapphire Rapids with 2 MiB of second cache,
 // measured by `byoc place` for each op alone: f32 operations per ns over the machine's peak.
-constexpr double kWinograd = 2.6;       // of the operations of direct sums
-constexpr double kWinogradWeights = 4;  // bytes of transformed weights, per byte of weights
-constexpr double kStrided = 1.05;       // windows with strides
-constexpr double kDirect = 0.8;         // windows of one pixel, and those that are not 2-D
-constexpr double kNotBlocked = 0.66;    // channels that are no whole blocks
-constexpr double kDepthwise = 0.75;     // in the caches of a core
-constexpr double kTransposed = 0.002;   // no schedule of its own yet
+constexpr double kWinograd = 2.6;         // of the operations of direct sums
+constexpr double kWinogradWeights = 1.8;  // bytes of transformed weights, per byte of weights
+constexpr double kStrided = 1.05;         // windows with strides
+constexpr double kDirect = 0.8;           // windows of one pixel, and those that are not 2-D
+constexpr double kNotBlocked = 0.66;      // channels that are no whole blocks
+constexpr double kDepthwise = 0.75;       // in the caches of a core
+constexpr double kTransposed = 0.002;     // no schedule of its own yet
 constexpr double kProduct = 0.78, kProductOfInputs = 0.72;
 constexpr double kFullGroup = 16;  // channels of a group that fill a vector
 
@@ -26,9 +26,10 @@ constexpr double kFullGroup = 16;  // channels of a group that fill a vector
 constexpr double kPerTap = 23, kPerElement = 23, kPerFunction = 47, kPerSoftmax = 107,
                  kPerReduced = 15, kPerResized = 120, kPerOther = 200;
 // Shares of the bandwidth of the cache or memory that has the operands.
-constexpr double kStream = 0.65, kTurned = 0.35, kVector = 0.8;
+constexpr double kStream = 0.8, kTurned = 0.35, kVector = 0.35, kOnePixel = 0.06;
 
 constexpr double kCallNs = 100;   // of a native kernel
+constexpr double kFewFlops = 8;   // per element of a matrix, where few rows meet it
 constexpr double kManyFlops = 4;  // per element, of functions such as tanh
 constexpr int64_t kBlock = 8;
 
@@ -110,6 +111,9 @@ double convolution_ns(const Op& op, const sdk::Machine& machine) {
   if (window.group > 1) return machine.run_ns(work, {kDirect * filled, kStream}, peak);
   const bool is_blocked = window.outputs % kBlock == 0 && window.channels % kBlock == 0;
   const bool is_wide = window.rank == 2 && window.taps > 1 && !window.has_dilations;
+  // Images of one pixel, as in squeeze and excitation, are bound by the weights.
+  if (elements(op.out[0]) == static_cast<double>(window.outputs))
+    return machine.run_ns(work, {kDirect, kOnePixel}, peak);
   if (is_wide && window.has_strides) return machine.run_ns(work, {kStrided, kStream}, peak);
   if (is_wide && is_blocked && op.has_constant_weight && window.channels >= kFullGroup) {
     const double weights = kWinogradWeights * bytes(op.in[1]);
@@ -122,7 +126,11 @@ double convolution_ns(const Op& op, const sdk::Machine& machine) {
 
 double product_ns(const Op& op, const sdk::Machine& machine) {
   const double share = op.has_constant_weight ? kProduct : kProductOfInputs;
-  return machine.run_ns({op.flops(), bytes(op)}, {share, kVector}, peak_of(op, machine));
+  // A product with a vector reads each weight once.
+  const double flops = op.flops();
+  const bool is_vector = flops < kFewFlops * elements_of_inputs(op);
+  return machine.run_ns({flops, bytes(op)}, {share, is_vector ? kVector : kStream},
+                        peak_of(op, machine));
 }
 
 double simple_ns(const Op& op, double operations, double bandwidth, const sdk::Machine& machine) {

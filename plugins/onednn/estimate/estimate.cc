@@ -15,16 +15,17 @@ namespace {
 constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kTransposed = 0.7,
                  kSmallGroup = 0.53;
 constexpr double kProduct = 0.8, kProductOfInputs = 0.85;
-constexpr double kStream = 0.65, kTurned = 0.42, kVector = 0.6, kCopied = 0.25;
+constexpr double kStream = 0.8, kTurned = 0.42, kVector = 0.25, kOnePixel = 0.017, kCopied = 0.25;
 
 // Operations at the peak that one element takes where a loop is not bound by memory.
-constexpr double kPerTap = 23, kPerElement = 23, kPerExact = 440, kPerNorm = 31, kPerSoftmax = 300,
-                 kPerReduced = 50, kPerResized = 100;
+constexpr double kPerTap = 23, kPerMeanTap = 55, kPerElement = 23, kPerExact = 440, kPerNorm = 31,
+                 kPerSoftmax = 300, kPerReduced = 50, kPerResized = 100;
 // The same of reference kernels, which compute each index from its coordinates and call libm:
 // 16 ns per element of a sum along an outer axis and 84 ns per element of a softmax.
 constexpr double kPerReference = 3800, kPerReferenceSoftmax = 20'000, kReferenceFlop = 230;
 
 constexpr double kCallNs = 400;       // of a primitive, with its table of arguments
+constexpr double kFewFlops = 8;       // per element of a matrix, where few rows meet it
 constexpr int64_t kFewChannels = 16;  // of a group
 
 double count(const Dims& dims) {
@@ -76,7 +77,7 @@ sdk::Share share_of_convolution(const Facts& facts) {
   if (has_groups && weight[1] < kFewChannels) return {kSmallGroup, kStream};
   if (is_winograd(facts.built.implementation)) return {kWinograd, kStream};
   const bool is_one_pixel = count(facts.out().dims) == static_cast<double>(weight[0]);
-  return {kConvolution, is_one_pixel ? kCopied : kStream};
+  return {kConvolution, is_one_pixel ? kOnePixel : kStream};
 }
 
 sdk::Work product_work(const Facts& facts) {
@@ -91,7 +92,15 @@ sdk::Work product_work(const Facts& facts) {
 // are as fast as oneDNN's.
 bool is_exact_function(const Facts& facts) {
   const ChainOp* row = find_chain_op(facts.unit.node->op);
-  return is_own_loop(facts.built.implementation) && (row == nullptr || !row->loses_nan);
+  return static_cast<bool>(facts.built.loop) && (row == nullptr || !row->loses_nan);
+}
+
+double product_ns(const Facts& facts, const byoc_rate& peak, const sdk::Machine& machine) {
+  const sdk::Work work = product_work(facts);
+  const double weights = count(facts.type(1).dims);
+  const double share = facts.is_constant(1) ? kProduct : kProductOfInputs;
+  // A product with a vector reads each weight once.
+  return machine.run_ns(work, {share, work.flops < kFewFlops * weights ? kVector : kStream}, peak);
 }
 
 double elements_ns(const Facts& facts, double elements, double each, double bandwidth,
@@ -126,11 +135,13 @@ double primitive_ns(const Facts& facts, const sdk::Machine& machine) {
     case Kind::kTransposedConvolution:
       return machine.run_ns(window_work(facts, true), {kTransposed, kStream}, peak);
     case Kind::kProduct:
-      return machine.run_ns(product_work(facts),
-                            {facts.is_constant(1) ? kProduct : kProductOfInputs, kVector}, peak);
-    case Kind::kPool: {
+      return product_ns(facts, peak, machine);
+    case Kind::kPool:
+    case Kind::kMeanPool: {
       const double taps = count(facts.unit.node->attrs.ints("kernel_shape"));
-      return elements_ns(facts, facts.outputs() * taps, kPerTap, kStream, machine);
+      return elements_ns(facts, facts.outputs() * taps,
+                         kind_of(facts.unit) == Kind::kPool ? kPerTap : kPerMeanTap, kStream,
+                         machine);
     }
     case Kind::kElementwise:
       return elements_ns(facts, facts.outputs(), is_exact_function(facts) ? kPerExact : kPerElement,

@@ -229,7 +229,7 @@ const std::map<std::string, Row, std::less<>> kRows = {
     {"matmul", {build_matmul, Kind::kProduct}},
     {"gemm", {build_gemm, Kind::kProduct}},
     {"max_pool", {build_max_pool, Kind::kPool}},
-    {"average_pool", {build_average_pool, Kind::kPool}},
+    {"average_pool", {build_average_pool, Kind::kMeanPool}},
     {"global_max_pool", {build_global_max_pool, Kind::kReduction}},
     {"global_average_pool", {build_global_average_pool, Kind::kReduction}},
     {"batch_norm", {build_batch_norm, Kind::kNorm}},

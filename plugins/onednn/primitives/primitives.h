@@ -51,6 +51,7 @@ enum class Kind : uint8_t {
   kTransposedConvolution,
   kProduct,
   kPool,
+  kMeanPool,
   kElementwise,
   kNorm,
   kSoftmax,

@@ -22,19 +22,27 @@ TEST(ExplainSecond, NamesThePluginThatAcceptedAndCameSecond) {
                                  "  1  relu  a comes before it in the order  \"first\"\n"));
 }
 
-TEST(ExplainSecond, SaysThePrioritiesWhereTheyDecide) {
+TEST(ExplainChoice, NamesThePluginThatTheOrderWouldGiveTheOpTo) {
   Byoc byoc;
-  Json json =
-      byoc.json(cat("explain ", byoc.write("m.ir", kTwoOps), plugin_file("a"), plugin_file("b"),
-                    " --plugin-option a.ops=softplus --plugin-option b.ops=relu,tanh"));
-  std::string first, reason;
+  const std::string line =
+      cat("explain ", byoc.write("m.ir", kTwoOps), plugin_file("a"), plugin_file("b"),
+          " --plugin-option a.ops=relu,tanh --plugin-option a.est=relu:900000,tanh:900000",
+          " --plugin-option b.ops=relu,tanh --plugin-option b.est=relu:10,tanh:10",
+          " --default json --place relu!=onednn --place tanh!=onednn --place '*!=json'",
+          " --place '*!=llvm'");
+  Json json = byoc.json(line);
   for (const Json& op : json["ops"]) {
-    if (op["name"] == "first") first = op["plugin"];
+    EXPECT_EQ(op["plugin"], "b") << "its estimates are less";
+    EXPECT_NE(op["by_priority"], "b") << "a, or where it is built onednn, comes before it";
   }
-  // Where onednn is built it has priority 50, b has 0.
-  if (first == "b") GTEST_SKIP() << "no plugin of a higher priority takes relu";
-  EXPECT_EQ(opinion(json, "first", "b"), cat("accepted, came second: ", first,
-                                             " comes before it in the order: priority 50 and 0"));
+  ASSERT_FALSE(json["choices"].empty());
+  EXPECT_THAT(json["choices"][0].get<std::string>(),
+              HasSubstr("b runs what no other plugin runs clearly faster"));
+  EXPECT_THAT(byoc(line).out, HasSubstr("choice: b runs what no other plugin"));
+  EXPECT_THAT(byoc(line).out, HasSubstr(" ops, 2 of them otherwise\n"));
+  EXPECT_THAT(byoc(line + " --op first").out, HasSubstr("  by priority it would run on "));
+  for (const Json& op : byoc.json(line + " --compiler a,b,json")["ops"])
+    EXPECT_EQ(op["by_priority"], "") << "the order decides";
 }
 
 TEST(ExplainWithoutShapes, IsShortAboutOpenSizes) {

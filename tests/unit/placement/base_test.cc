@@ -64,11 +64,12 @@ TEST(Base, MayBeTheDefaultCodegen) {
 }
 
 TEST(SlowOps, GoToAnotherPluginWhateverTheyCost) {
-  EXPECT_THAT(
-      place(kChain, {{"a", {{"ops", "relu,tanh"}, {"est", "relu:1,tanh:1"}, {"reluctant", "relu"}}},
-                     {"b", {{"ops", "relu"}, {"est", "relu:100000"}}}})
-          .plugins(),
-      ElementsAre("a", "b", "a"));
+  EXPECT_THAT(place(kChain,
+                    {{"a", {{"ops", "relu,tanh"}, {"est", "relu:1,tanh:1"}, {"reluctant", "relu"}}},
+                     {"b", {{"ops", "relu"}, {"est", "relu:100000"}}}},
+                    "*!=json")
+                  .plugins(),
+              ElementsAre("a", "b", "a"));
 }
 
 TEST(SlowOps, StayWhereNoOtherPluginTakesThem) {

@@ -27,8 +27,8 @@ TEST_F(Estimates, AreOfArithmeticOrOfMemory) {
   const Machine one = machine(1);
   EXPECT_DOUBLE_EQ(one.run_ns({10'000, 500}), 100);     // 10,000 / 100
   EXPECT_DOUBLE_EQ(one.run_ns({100, 500}), 25);         // 500 / 20
-  EXPECT_DOUBLE_EQ(one.run_ns({100, 5000}), 500);       // 5000 / 10
-  EXPECT_DOUBLE_EQ(one.run_ns({100, 50'000}), 25'000);  // 50,000 / 2
+  EXPECT_DOUBLE_EQ(one.run_ns({100, 5000}), 450);       // 1000 / 20 + 4000 / 10
+  EXPECT_DOUBLE_EQ(one.run_ns({100, 50'000}), 20'950);  // 50 + 9000 / 10 + 40,000 / 2
   EXPECT_DOUBLE_EQ(one.run_ns({0, 0}), 0);
 }
 
@@ -43,7 +43,7 @@ TEST_F(Estimates, UseAllWorkersWhereThatIsFaster) {
   const Machine two = machine(2);
   EXPECT_DOUBLE_EQ(two.run_ns({100'000, 0}), 550);  // 100,000 / 200, and the loop
   EXPECT_DOUBLE_EQ(two.run_ns({5000, 0}), 50);      // on one worker, without a loop
-  EXPECT_DOUBLE_EQ(two.run_ns({0, 20'000}), 1050);  // the second caches of both cores hold it
+  EXPECT_DOUBLE_EQ(two.run_ns({0, 20'000}), 1000);  // 2000 / 40 + 18,000 / 20, and the loop
 }
 
 TEST(Estimate, IsNeverNone) {

@@ -145,13 +145,13 @@ TEST_F(PlaceCommands, CompileRefusesToMeasureForAnOrderOfPlugins) {
   EXPECT_THAT(planned.err, HasSubstr("--plan"));
 }
 
-TEST_F(PlaceCommands, RulesAndPlansWithoutAutoAreAnError) {
+TEST_F(PlaceCommands, RulesAndPlansForAListWithoutAutoAreAnError) {
   for (const char* command : {"explain", "run", "verify", "compile -o /dev/null"}) {
     const Ran ruled = byoc_(cat(command, " ", model_, " --compiler onednn,json --place relu=json"));
     EXPECT_EQ(ruled.code, 2) << command;
     EXPECT_THAT(ruled.err, HasSubstr("--place is for the choice by cost")) << command;
     EXPECT_THAT(ruled.err, HasSubstr("help: add --compiler auto,onednn,json")) << command;
-    const Ran planned = byoc_(cat(command, " ", model_, " --plan ", plan_));
+    const Ran planned = byoc_(cat(command, " ", model_, " --compiler json --plan ", plan_));
     EXPECT_EQ(planned.code, 2) << command;
     EXPECT_THAT(planned.err, HasSubstr("--plan is for the choice by cost")) << command;
   }

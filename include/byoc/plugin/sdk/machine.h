@@ -27,27 +27,32 @@ class Machine {
   const byoc_machine& raw() const { return *raw_; }          ///< as the host gave it
   uint32_t threads() const { return raw_->threads; }         ///< workers of a run
 
-  /// Returns the level that keeps so many bytes, with the caches of so many cores.
-  const byoc_machine_level& level_of(double bytes, uint32_t cores) const {
-    for (uint32_t k = 0; k + 1 < raw_->n_levels; ++k) {
+  /// Returns the time to read so many bytes that were used before, ns: each cache has as much of
+  /// them as it keeps, the memory has the rest. With all workers, or with one.
+  double bytes_ns(double bytes, bool with_all = false) const {
+    double ns = 0, kept = 0;
+    for (uint32_t k = 0; k < raw_->n_levels && kept < bytes; ++k) {
       const byoc_machine_level& level = raw_->levels[k];
-      const double caches =
-          std::max(1.0, static_cast<double>(cores) / static_cast<double>(level.cores));
-      if (bytes <= static_cast<double>(level.bytes) * caches) return level;
+      const double cores = with_all ? threads() : 1.0;
+      const double caches = std::max(1.0, cores / static_cast<double>(level.cores));
+      const double holds = static_cast<double>(level.bytes) * caches;
+      const double here = k + 1 == raw_->n_levels ? bytes : std::min(bytes, holds);
+      if (here <= kept) continue;
+      ns += (here - kept) / (with_all ? level.read.all : level.read.one);
+      kept = here;
     }
-    return raw_->levels[raw_->n_levels - 1];
+    return ns;
   }
 
   /// Returns the time of one run, ns: the larger of the time of the arithmetic at a share of the
   /// peak, and of the bytes at a share of the bandwidth where they fit. With all workers where
   /// that is faster, although a parallel loop has to be started. `peak`: of the operands' type.
   double run_ns(const Work& work, const Share& share, const byoc_rate& peak) const {
-    const double one = std::max(work.flops / (peak.one * share.peak),
-                                work.bytes / (level_of(work.bytes, 1).read.one * share.bandwidth));
+    const double one =
+        std::max(work.flops / (peak.one * share.peak), bytes_ns(work.bytes) / share.bandwidth);
     if (threads() < 2) return one;
-    const double all =
-        std::max(work.flops / (peak.all * share.peak),
-                 work.bytes / (level_of(work.bytes, threads()).read.all * share.bandwidth));
+    const double all = std::max(work.flops / (peak.all * share.peak),
+                                bytes_ns(work.bytes, true) / share.bandwidth);
     return std::min(one, all + raw_->loop_ns);
   }
   /// The same for f32.
