@@ -34,10 +34,10 @@ function(byoc_add_plugin name)
   install(TARGETS ${name} LIBRARY DESTINATION lib/byoc/plugins COMPONENT plugins OPTIONAL)   # if it was built
 endfunction()
 
-# byoc_package_plugin(NAME): lets `cpack -G DEB` and `cpack -G TXZ` in the build folder make a package of the plugin NAME
-# and of the other files that the project installs. Debian's goes into /usr, where installed commands look for plugins. Its
-# maintainer is CPACK_PACKAGE_CONTACT, else $DEBFULLNAME <$DEBEMAIL>, as with Debian's own tools. A project that is part of
-# another one makes no package.
+# byoc_package_plugin(NAME): lets `cpack -G DEB` and `cpack -G TXZ` in the build folder make a package of the plugin
+# NAME and of the other files that the project installs with COMPONENT plugins. Debian's goes into /usr, where installed
+# commands look for plugins. Its maintainer is CPACK_PACKAGE_CONTACT, else $DEBFULLNAME <$DEBEMAIL>, as with Debian's
+# own tools. A project that is part of another one makes no package.
 macro(byoc_package_plugin name)
   if(CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
     string(REGEX REPLACE "^byoc_" "byoc-plugin-" CPACK_PACKAGE_NAME ${name})
@@ -58,6 +58,8 @@ macro(byoc_package_plugin name)
       set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
     endif()
     set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+    set(CPACK_INCLUDE_TOPLEVEL_DIRECTORY OFF)               # an archive is unpacked in the folder of an installed byoc
+    set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};plugins;/")   # not the files of a wheel
     include(CPack)
   endif()
 endmacro()

@@ -52,7 +52,7 @@ set(in_libbyoc-dev ${in_compiler})                          # the static librari
 function(write_copyright file compiled_in)
   file(WRITE ${file} "byoc ${CPACK_PACKAGE_VERSION}
 
-Copyright: the authors of byoc
+Copyright (c) 2026 the authors of byoc
 License: Apache-2.0, the text of which is in /usr/share/common-licenses/Apache-2.0 on Debian systems.
 ")
   if(compiled_in)

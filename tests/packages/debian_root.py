@@ -56,8 +56,7 @@ class Root:
 
     def __init__(self, folder, url, codename):
         self.folder = folder
-        subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--include=xz-utils",
-                        "--skip=cleanup/apt/lists", codename,
+        subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--skip=cleanup/apt/lists", codename,
                         str(folder), url], check=True)
         subprocess.run(["mount", "-t", "proc", "none", str(folder / "proc")], check=True)
         self.run("useradd", "--create-home", VISITOR)
