@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks below ROOT that names of anonymous namespaces are unique in their folder, because a batch is one file.
 
-Two definitions fault when they have the same name in the same namespace; functions may differ in their parameters.
+Two definitions fault when they have the same name in the same namespace. Functions may differ in their parameters, but not
+only in numbers, and not by a template: a call could get the function of the other file, and would compile.
 The same alias may be defined again. bench/ has a program per source and no batches.
 """
 import re
@@ -118,6 +119,25 @@ def names_of(text):
     return found
 
 
+NUMBERS = {"bool", "char", "int", "unsigned", "long", "float", "double", "size_t", "Wide", *(
+    f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+
+
+def may_be_mixed_up(first, second):
+    """Returns whether a call of one function could be one of the other: their parameters, as kinds of functions."""
+    if len(first) != len(second):
+        return False
+    return all(a == b or {a.removeprefix("std::"), b.removeprefix("std::")} <= NUMBERS or "T" in re.findall(r"\w+", a + " " + b)
+               for a, b in zip(first, second))
+
+
+def mixed_up(kinds):
+    """Returns whether two functions of different files may be mixed up. kinds: {parameters: files}."""
+    functions = [(kind, by) for kind, by in kinds.items() if isinstance(kind, tuple)]
+    return any(may_be_mixed_up(a, b) and len(by_a | by_b) > 1
+               for k, (a, by_a) in enumerate(functions) for b, by_b in functions[k + 1:])
+
+
 def faults_of(texts):
     """Returns the names that several of `texts`, {source: text}, define."""
     users = defaultdict(lambda: defaultdict(set))
@@ -131,7 +151,7 @@ def faults_of(texts):
         is_function = all(isinstance(kind, tuple) for kind in kinds)
         is_alias = all(str(kind).startswith("using ") for kind in kinds)
         repeated = [kind for kind, by in kinds.items() if len(by) > 1]
-        if len(sources) > 1 and ((repeated and not is_alias) or (len(kinds) > 1 and not is_function)):
+        if len(sources) > 1 and ((repeated and not is_alias) or (len(kinds) > 1 and not is_function) or mixed_up(kinds)):
             by = " and ".join(map(str, sorted(sources)))
             faults.append(f"{name} is defined by {by}: they may be compiled as one file")
     return faults
@@ -147,7 +167,9 @@ PLANTED = [  # two sources, and whether they are at fault
     ("const A kA{B(1), {2}}, kB;", "const C kD{B(1)};", False),
     ("using A = int;", "using A = long;", True),
     ("using A = int;", "using A = int;", False),
-    ("int f(int x) { return x; }", "int f(float x) { return 1; }", False),
+    ("int f(int x) { return x; }", "int f(float x) { return 1; }", True),
+    ("int f(const std::vector<float>& x) { return 1; }", "template <class T>\nint f(const std::vector<T>& x) { return 2; }", True),
+    ("int f(const A& x) { return 1; }", "int f(const B& x) { return 1; }", False),
     ("int f() { int kA = 1; return kA; }", "constexpr int kA = 2;", False),
     ("int A::f() { return 1; }", "int A::f() { return 2; }", False),
     ("struct A {\n  int f() { return kB; }\n};", "struct C {\n  int f() { return kB; }\n};", False),

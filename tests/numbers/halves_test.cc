@@ -24,7 +24,7 @@ std::vector<float> whole_numbers(int64_t count, int modulus) {
   return out;
 }
 
-std::string list(const std::vector<float>& values) {
+std::string floats_of(const std::vector<float>& values) {
   std::string out;
   for (float value : values) out += (out.empty() ? "" : ",") + std::to_string(value);
   return out;
@@ -60,8 +60,8 @@ TEST_P(Halves, OfAConvolutionAreSumsRoundedOnce) {
     const std::vector<float> x = whole_numbers(c * h * h, 15),
                              w = whole_numbers(o * c * taps * taps, 13);
     const std::vector<float> y = run(
-        cat("fn main(%x: f32[1,", c, ",", h, ",", h, "]) {\n  %w = const([", list(w), "]) : ", type,
-            "[", o, ",", c, ",", taps, ",", taps, "]\n  %0 = cast(%x) {to=", type,
+        cat("fn main(%x: f32[1,", c, ",", h, ",", h, "]) {\n  %w = const([", floats_of(w),
+            "]) : ", type, "[", o, ",", c, ",", taps, ",", taps, "]\n  %0 = cast(%x) {to=", type,
             "}\n  %1 = conv2d(%0, %w)\n  %2 = cast(%1) {to=f32}\n  return %2 }\n"),
         {1, c, h, h}, x);
     const int64_t out = h + 1 - taps;
@@ -85,7 +85,7 @@ TEST_P(Halves, OfAProductOfManyAndFewRowsAreSumsRoundedOnce) {
   for (int64_t rows : {1, 9}) {
     const std::vector<float> a = whole_numbers(rows * terms, 15), b = whole_numbers(terms * n, 13);
     const std::vector<float> y =
-        run(cat("fn main(%a: f32[", rows, ",", terms, "]) {\n  %b = const([", list(b),
+        run(cat("fn main(%a: f32[", rows, ",", terms, "]) {\n  %b = const([", floats_of(b),
                 "]) : ", type, "[", terms, ",", n, "]\n  %0 = cast(%a) {to=", type,
                 "}\n  %1 = matmul(%0, %b)\n  %2 = cast(%1) {to=f32}\n  return %2 }\n"),
             {rows, terms}, a);

@@ -48,7 +48,8 @@ Status check_channels(std::string_view op, Types in, const IntegerConv& conv) {
                      shown(in)));
 }
 
-Result<IntegerConv> read_conv(std::string_view op, Types in, const Attrs& attrs, bool is_blocked) {
+Result<IntegerConv> read_integer_conv(std::string_view op, Types in, const Attrs& attrs,
+                                      bool is_blocked) {
   BYOC_TRY_STATUS(check_integer_operands(op, in, is_blocked ? 5 : 4));
   Ints x = static_extents(in[0]->shape), w = static_extents(in[1]->shape);
   if (!is_blocked) x.push_back(1);
@@ -70,9 +71,9 @@ Result<IntegerConv> read_conv(std::string_view op, Types in, const Attrs& attrs,
   return conv;
 }
 
-Result<std::vector<TensorType>> infer_conv(std::string_view op, Types in, const Attrs& attrs,
-                                           bool is_blocked) {
-  BYOC_TRY(IntegerConv c, read_conv(op, in, attrs, is_blocked));
+Result<std::vector<TensorType>> infer_integer_conv(std::string_view op, Types in,
+                                                   const Attrs& attrs, bool is_blocked) {
+  BYOC_TRY(IntegerConv c, read_integer_conv(op, in, attrs, is_blocked));
   if (!is_blocked) return one_result({DType::kI32, {c.n, c.o, c.oh, c.ow}});
   return one_result({DType::kI32, {c.n, c.o / c.block, c.oh, c.ow, c.block}});
 }
@@ -101,7 +102,7 @@ int32_t sum_at(const IntegerConv& p, const uint8_t* x, const int8_t* weight, int
 
 Result<RefKernel> reference_conv(std::string_view op, Types in, const Attrs& attrs,
                                  bool is_blocked) {
-  BYOC_TRY(IntegerConv p, read_conv(op, in, attrs, is_blocked));
+  BYOC_TRY(IntegerConv p, read_integer_conv(op, in, attrs, is_blocked));
   return RefKernel([p](const void* const* from, void* const* to) {
     const uint8_t* x = in_as<uint8_t>(from, 0);
     int32_t* y = out_as<int32_t>(to, 0);
@@ -122,11 +123,11 @@ Expr channel(const IntegerConv& p, const Expr& o, const Expr& k) {
   return p.group == 1 ? k : floor_div(o, p.o / p.group) * p.group_c + k;
 }
 
-Result<Tensors> compute_conv(const std::string& op, te::Builder& builder, Inputs in, Types out,
-                             const Attrs& attrs, bool is_blocked) {
+Result<Tensors> compute_integer_conv(const std::string& op, te::Builder& builder, Inputs in,
+                                     Types out, const Attrs& attrs, bool is_blocked) {
   TypeId types[] = {TensorType{in[0].dtype(), make_shape(extents(in[0]))},
                     TensorType{in[1].dtype(), make_shape(extents(in[1]))}};
-  BYOC_TRY(IntegerConv p, read_conv(op, types, attrs, is_blocked));
+  BYOC_TRY(IntegerConv p, read_integer_conv(op, types, attrs, is_blocked));
   Tensor x = padded(builder, in[0], p.windows(), static_cast<double>(p.pad_value)), weight = in[1];
   auto term = [&](const Exprs& i, const Exprs& r) {
     const Expr o = is_blocked ? i[1] * p.block + i[4] : i[1], c = channel(p, o, r[0]);
@@ -146,7 +147,7 @@ double flops_integer_conv(Types in, Types out, const Attrs&) {
   return 2 * flop_count(out[0]) * static_cast<double>(w[1] * w[2] * w[3]);
 }
 
-OpDef conv(bool is_blocked) {
+OpDef integer_conv(bool is_blocked) {
   const std::string name = is_blocked ? "conv2d_nchwc_integers" : "conv2d_integers";
   OpDef op{.name = name, .kind = FusionKind::kAnchor};
   op.doc = is_blocked ? "conv2d_integers of an image in blocks of channels, of which the last may "
@@ -163,12 +164,12 @@ OpDef conv(bool is_blocked) {
               {"pad_value", int64_t{0}, "0 to 255"}};
   if (is_blocked)
     op.attrs.push_back({"block", int64_t{1}, "channels in a block of y", AttrSpec::kRequired});
-  op.infer = [=](Types in, const Attrs& a) { return infer_conv(name, in, a, is_blocked); };
+  op.infer = [=](Types in, const Attrs& a) { return infer_integer_conv(name, in, a, is_blocked); };
   op.reference = [=](Types in, Types, const Attrs& a) {
     return reference_conv(name, in, a, is_blocked);
   };
   op.compute = [=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
-    return compute_conv(name, builder, in, out, a, is_blocked);
+    return compute_integer_conv(name, builder, in, out, a, is_blocked);
   };
   op.flops = flops_integer_conv;
   op.facts = {.family = OpFamily::kConvolution, .weight = 1};
@@ -178,8 +179,8 @@ OpDef conv(bool is_blocked) {
 }  // namespace
 
 void add_integer_conv_ops(OpRegistry& ops) {
-  ops.add(conv(false));
-  ops.add(conv(true));
+  ops.add(integer_conv(false));
+  ops.add(integer_conv(true));
 }
 
 }  // namespace byoc::op

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Interval kAll;
 
-Wide floor_divided(Wide a, Wide b) {
+Wide floor_divided_wide(Wide a, Wide b) {
   Wide quotient = a / b;
   return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
@@ -112,7 +112,7 @@ Interval Bounds::binary(const Binary& x) {
     case BinaryOp::kDivide:
       return is_zero_out ? corners(dtype, a, b, [](Wide p, Wide q) { return p / q; }) : unknown;
     case BinaryOp::kFloorDivide:
-      return is_zero_out ? corners(dtype, a, b, floor_divided) : unknown;
+      return is_zero_out ? corners(dtype, a, b, floor_divided_wide) : unknown;
     case BinaryOp::kFloorModulo:
       return modulo(dtype, a, b);
     case BinaryOp::kRemainder:

@@ -18,8 +18,8 @@ Result<Floats> float_list(Graph& graph, const OnnxNode& node, size_t k, const ch
 
 // Returns a list for some axes as a list for all axes; the other axes have the values of `rest`.
 template <class List>
-Result<List> spread(const List& list, const Ints& axes,
-                    const std::vector<typename List::value_type>& rest) {
+Result<List> spread_axes(const List& list, const Ints& axes,
+                         const std::vector<typename List::value_type>& rest) {
   if (axes.empty() || list.empty()) return list;
   if (list.size() != axes.size())
     return invalid(cat("it names ", axes.size(), " axes and ", list.size(), " sizes or scales"));
@@ -77,7 +77,7 @@ Status keep_aspect_ratio(const std::string& policy, const Ints& axes, const Ints
 // Sets scales, or sizes where there are no scales.
 Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axes, Attrs& attrs) {
   BYOC_TRY(Floats scales, float_list(graph, node, 2, "scales"));
-  BYOC_TRY(scales, spread(scales, axes, Floats(graph.rank(x), 1)));
+  BYOC_TRY(scales, spread_axes(scales, axes, Floats(graph.rank(x), 1)));
   if (!scales.empty()) {
     attrs.set("scales", scales);
     return {};
@@ -89,7 +89,7 @@ Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axe
   if (!axes.empty() || !stretches) {
     if (!is_static(shape))
       return unimplemented(cat("its axes need the extents of x, which is ", graph.type(x)));
-    BYOC_TRY(sizes, spread(sizes, axes, static_extents(shape)));
+    BYOC_TRY(sizes, spread_axes(sizes, axes, static_extents(shape)));
   }
   if (!stretches) {
     if (sizes.size() != shape.size())
