@@ -98,7 +98,7 @@ def main():
         check("costs", candidates_of(report["costs"]), candidates_of(placed), faults)
         auto = value(build, "report", str(model), "--compiler", "auto", "--no-run", "-o", folder / "auto.html")
         choices = auto["configurations"][0]["explain"]["choices"]
-        check("the choice by cost", [text.split(" ")[:2] for text in choices], [["@main:", "predicted"]], faults)
+        check("the choice by cost", [text.split(" ")[1] for text in choices][-2:], ["runs", "predicted"], faults)
         check("no choice by cost", report["configurations"][0]["explain"]["choices"], [], faults)
         for part in report["configurations"]:
             check("name", part["name"], ", ".join(part["explain"]["order"]), faults)
