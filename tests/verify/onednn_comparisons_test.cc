@@ -90,7 +90,7 @@ class OnednnComparisons : public testing::TestWithParam<Comparison> {
                            ", %y: ", TensorSpec{DType::kF32, pair.y}, ") { %0 = ", GetParam().op,
                            "(%x, %y) return %0 }");
     SCOPED_TRACE(text);
-    Executable onednn = built_by(plugins_, parse(text), {"onednn", "json"}, 2);
+    Executable onednn = built_by(plugins_, parse(text), {"onednn"}, 2);
     EXPECT_EQ(ops_of(onednn, "onednn"), is_taken ? 1u : 0u);
     std::vector<Tensor> inputs;
     inputs.push_back(tensor_f32(pair.x, values(pair.x, 1)));

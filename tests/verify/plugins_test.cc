@@ -35,7 +35,7 @@ TEST_P(Plugins, AgreeWithTheReference) {
   expect_close(execute(built({"json"}, 2), plugins), reference);
   for (int level : {2, 0}) {
     SCOPED_TRACE(level);
-    Executable onednn = built({"onednn", "json"}, level);
+    Executable onednn = built({"onednn"}, level);  // alone it gets what it calls slow, too
     expect_close(execute(onednn, plugins), reference);
     if (plugins->find("llvm") != nullptr) {  // built where LLVM is installed
       Executable llvm = built({"llvm"}, level);
@@ -48,7 +48,7 @@ TEST_P(Plugins, AgreeWithTheReference) {
       expect_close(execute(built({id, "json"}, level), plugins), reference);
     }
     if (std::string_view(GetParam().name).ends_with("_in_pieces") && level > 0) {
-      EXPECT_EQ(ops_of(onednn, "json"), 0u) << "read as one op";
+      EXPECT_EQ(ops_of(onednn, "json") + ops_of(onednn, "llvm"), 0u) << "read as one op";
     }
     if (GetParam().onednn >= 0) {
       EXPECT_EQ(ops_of(onednn, "onednn"), static_cast<uint64_t>(GetParam().onednn));
