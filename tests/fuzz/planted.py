@@ -46,8 +46,8 @@ LLVM_OPS, LLVM_PLAN = "plugins/llvm/values/ops.cc", "plugins/llvm/analysis/memor
 FAULTS = [
     # Faults in passes and the memory plan.
     Fault("plan_memory: sizes are rounded down to the alignment", PROGRAM + "control_scratch.cc",
-          "(std::max(static_cast<uint64_t>(bytes), least) + kAlign - 1) / kAlign * kAlign",
-          "std::max(static_cast<uint64_t>(bytes), least) / kAlign * kAlign"),
+          "(std::max(static_cast<uint64_t>(bytes), least) + kScratchAlign - 1) / kScratchAlign *",
+          "std::max(static_cast<uint64_t>(bytes), least) / kScratchAlign *"),
     Fault("executable: a value that is two results is written once", PROGRAM + "write_steps.cc",
           "if (from != frame.results[k])", "if (from.kind != Place::kOutput)"),
     Fault("plan_memory: the last step that reads a value is forgotten", PLAN,
