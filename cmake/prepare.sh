@@ -7,7 +7,7 @@ byoc_packages=(g++ cmake ninja-build ccache pkg-config libdnnl-dev libopenblas-o
   libbenchmark-dev libxgboost-dev)
 byoc_test_packages=(chromium chromium-driver python3-selenium libonnx-testdata python3-torch python3-torchvision python3-onnx python3-jsonschema
   libopenblas0-serial  # torch's BLAS
-  mypy jupyter-nbconvert python3-ipykernel  # of the Python packages
+  mypy python3-venv jupyter-nbconvert python3-ipykernel  # of the Python packages
   slurm-wlm munge abigail-tools
   mmdebstrap lintian dpkg-dev file patchelf)  # packages and the Debian that tests them
 byoc_docs_packages=(doxygen)
