@@ -68,6 +68,8 @@ def fill(package: str, build: Path, folder: Path) -> None:
     if package == "byoc_runtime":
         copy_stripped(build / "lib/libbyoc_runtime.so.0", prefix / "lib/libbyoc_runtime.so.0")
         return
+    prefix.mkdir(parents=True)
+    (prefix / "__init__.py").write_text('"""The installation of byoc: for scikit-build-core, by the entry point cmake.prefix."""\n')
     copy_stripped(build / "lib/libbyoc.so.0", prefix / "lib/libbyoc.so.0")
     copy_stripped(build / "packages/bin/byoc", prefix / "bin/byoc")
     for plugin in PLUGINS:

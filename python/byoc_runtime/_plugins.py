@@ -7,7 +7,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, Iterable
+from typing import Any
 
 GROUP = "byoc.plugins"
 
@@ -34,15 +34,19 @@ _found: list[WheelPlugin] = []
 _searched = False
 
 
-def _entry_points() -> Iterable[Any]:
+def _entry_points() -> list[tuple[Any, str]]:
+    """Returns the entry points of the group, each with its package and version, by name."""
     found: Any = metadata.entry_points()
-    group: Iterable[Any] = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, [])
-    return group                                           # Python 3.9 has a dict
+    if hasattr(found, "select"):
+        points = [(point, point.dist) for point in found.select(group=GROUP)]
+    else:                                                  # Python 3.9, where a point does not know its package
+        points = [(point, dist) for dist in metadata.distributions() for point in dist.entry_points if point.group == GROUP]
+    labelled = [(point, f"{dist.metadata['Name']} {dist.version}" if dist is not None else str(point.value))
+                for point, dist in points]
+    return sorted(labelled, key=lambda row: str(row[0].name))
 
 
-def _of(point: Any) -> list[WheelPlugin]:
-    distribution = getattr(point, "dist", None)
-    label = f"{distribution.metadata['Name']} {distribution.version}" if distribution is not None else point.value
+def _of(point: Any, label: str) -> list[WheelPlugin]:
     try:
         paths = [os.fspath(path) for path in point.load()()]
     except Exception as failure:                           # of the package; the others are used all the same
@@ -58,8 +62,8 @@ def wheel_plugins() -> list[WheelPlugin]:
         if _searched:
             return list(_found)
         _searched = True
-        for point in sorted(_entry_points(), key=lambda point: str(point.name)):
-            _found.extend(_of(point))
+        for point, label in _entry_points():
+            _found.extend(_of(point, label))
         folders = os.environ.get("BYOC_PLUGIN_PATH", "").split(":")
         for plugin in _found:
             folder = os.path.dirname(plugin.library)
