@@ -111,7 +111,8 @@ def explain(model: Model, *, op: Optional[str] = None, progress: Progress = None
 def partition(model: Model, *, progress: Progress = None, **options: Any) -> _results.Partition:
     """Returns the regions that plugins get, with a picture: `byoc partition --json`."""
     result = _results.Partition(_work.call_json("byoc_partition", model, {"output": "-", **options}, progress))
-    result.svg = lambda: _work.call_text("byoc_partition_svg", model, options, None)
+    compiling = {name: value for name, value in options.items() if name not in ("output", "svg")}
+    result.svg = lambda: _work.call_text("byoc_partition_svg", model, compiling, None)
     return result
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, Optional
 
@@ -209,4 +209,4 @@ def runtime() -> Library:
 
 
 __all__ = ["DLDataType", "DLDevice", "DLTensor", "ExternFn", "Library", "ProgressFn", "TensorInfo", "Watch",
-           "c_double", "library", "prefix_of", "runtime"]
+           "library", "prefix_of", "runtime"]

@@ -39,7 +39,7 @@ def _entry_points() -> list[tuple[Any, str]]:
     found: Any = metadata.entry_points()
     if hasattr(found, "select"):
         points = [(point, point.dist) for point in found.select(group=GROUP)]
-    else:                                                  # Python 3.9, where a point does not know its package
+    else:                                                  # Python 3.9, where a point is without its package
         points = [(point, dist) for dist in metadata.distributions() for point in dist.entry_points if point.group == GROUP]
     labelled = [(point, f"{dist.metadata['Name']} {dist.version}" if dist is not None else str(point.value))
                 for point, dist in points]

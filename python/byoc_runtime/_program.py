@@ -296,7 +296,6 @@ class Program:
         self._lock = threading.Lock()
         self._only = self._session(0) if count == 1 else None
         self._fast = self._only.fast_call() if self._only is not None else None
-        self._externs: list[tuple[str, Any]] = []
 
     # ---- what it is ----
 

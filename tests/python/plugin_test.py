@@ -237,6 +237,8 @@ class Failures(unittest.TestCase):
         for wrong in ("", "Big", "a b", "1st"):
             with self.assertRaises(byoc.Error):
                 byoc.plugin.Plugin(wrong)
+        with self.assertRaisesRegex(byoc.Error, "is no JSON"):
+            byoc.plugin.Plugin("bytes").pattern("cut", {"op": b"relu"})(lambda x: x)
         with self.assertRaises(byoc.Error) as caught:
             byoc.plugin.Plugin("again", priority=1).register()
             byoc.plugin.Plugin("again", priority=2).register()

@@ -127,6 +127,8 @@ class Tools(unittest.TestCase):
         picture = FOLDER / "picture.svg"
         command("partition", MODEL, *self.flags, "-o", FOLDER / "module.ir", "--svg", picture)
         self.assertEqual(ours._repr_svg_(), picture.read_text())
+        written = byoc.partition(MODEL, output=FOLDER / "written.ir", **self.options)
+        self.assertEqual(written._repr_svg_(), picture.read_text())
 
     def test_verify(self):
         ours = byoc.verify(MODEL, against="json", seed=3, **self.options)

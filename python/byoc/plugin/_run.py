@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
+from byoc_runtime import Error
 
 from ._graph import Graph, Node, Operand, Type, numpy_type
 
@@ -14,13 +16,21 @@ class Declined(Exception):
     """A region that the plugin does not compile after all."""
 
 
+def _dag_text(name: str, dag: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dag)
+    except (TypeError, ValueError) as failure:
+        raise Error(f'the pattern "{name}" is no JSON: {failure}', slug="usage",
+                    help="use dicts, lists, texts, numbers and booleans") from None
+
+
 class Row:
     """An op or a pattern that a plugin takes."""
 
     def __init__(self, name: str, dag: Mapping[str, Any], priority: int, function: Callable[..., Any],
                  when: Optional[Callable[[Node], Any]], is_op: bool) -> None:
         self.name = name
-        self.dag = dag
+        self.dag = _dag_text(name, dag)
         self.priority = priority
         self.function = function
         self.when = when

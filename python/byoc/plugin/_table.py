@@ -33,7 +33,7 @@ class _Instance:
         self.plugin = plugin
         self.host = host
         self.rows = list(plugin.rows)
-        texts = [(_abi.Text(row.name), _abi.Text(json.dumps(row.dag))) for row in self.rows]
+        texts = [(_abi.Text(row.name), _abi.Text(row.dag)) for row in self.rows]
         self._texts = texts
         self._structs = [
             _abi.Pattern(_abi.Hdr(ctypes.sizeof(_abi.Pattern), _abi.TAG_PATTERN, None), name.str, dag.str, row.priority, 0, 0, 0, 0)
