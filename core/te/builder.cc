@@ -84,6 +84,7 @@ std::string Builder::unique(std::string name) {
 
 Stage& Builder::add(std::string name) {
   Stage stage;
+  stage.role = name;
   stage.name = unique(std::move(name));
   stage.op = op_;
   stage.compute = compute_;

@@ -6,10 +6,10 @@
 
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/code_size.h"
-#include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -50,8 +50,7 @@ te::StrategySelector recording(Computes& out, Costs& costs) {
 
 Result<te::Dag> translate(const IRModule& module, const te::Target& target,
                           const te::StrategySelector& selector) {
-  return te::translate_to_te(module, module.function(module.entry), target, selector,
-                             topi::strategies());
+  return te::translate_to_te(module, module.function(module.entry), target, selector, strategies());
 }
 
 std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::Target& target) {
@@ -177,7 +176,7 @@ Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::
 
 size_t inputs_of(const IRModule& module, const te::Dag& dag) {
   const auto all = static_cast<int64_t>(dag.inputs.size());
-  return static_cast<size_t>(module.function(module.entry).attrs.i(topi::kInputsAttr, all));
+  return static_cast<size_t>(module.function(module.entry).attrs.i(kInputsAttr, all));
 }
 
 Result<KernelLoops> kernel_at(const IRModule& module, const te::Target& target,

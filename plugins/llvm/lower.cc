@@ -7,8 +7,8 @@
 #include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/llvm/analysis/written_loops.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/knobs.h"
-#include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -20,7 +20,7 @@ constexpr int64_t kMostSmallKernels = 64;
 
 Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
   return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
-                             topi::strategies());
+                             strategies());
 }
 
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
@@ -47,8 +47,9 @@ Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& 
   Function& function = out.function(out.entry);
   const auto parameters = std::ranges::count_if(
       function.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); });
-  function.attrs.set(topi::kInputsAttr, int64_t{parameters} - facts.constants);
-  if (facts.exact_sums) function.attrs.set(topi::kExactSumsAttr, true);
+  function.attrs.set(kInputsAttr, int64_t{parameters} - facts.constants);
+  if (facts.exact_sums) function.attrs.set(kExactSumsAttr, true);
+  if (!facts.families.empty()) function.attrs.set(kFamiliesAttr, facts.families);
   return out;
 }
 

@@ -21,6 +21,7 @@ struct Lowered {
 struct RequestFacts {
   int64_t constants = 0;    // of the graph
   bool exact_sums = false;  // BYOC_STRICT_FP
+  std::string families = {};  // without, or preferred (kFamiliesAttr)
 };
 /// Reads a function, whose constants become parameters after the inputs. Errors: kBadGraph.
 Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& facts = {});

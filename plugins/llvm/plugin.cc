@@ -9,6 +9,7 @@
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
 #include "plugins/llvm/estimate/estimate.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/functions.h"
 #include "plugins/llvm/knobs.h"
 #include "plugins/llvm/module.h"
@@ -36,6 +37,8 @@ class LlvmPlugin : public sdk::Plugin {
   void open(const sdk::Options& options) override {
     std::string folder = options.get("cache_dir", FileStore::default_folder());
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
+    families_ = options.get("families", "");
+    if (Status status = check_families(families_); !status.ok()) fail(status, -1);
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge gets every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
@@ -63,6 +66,7 @@ class LlvmPlugin : public sdk::Plugin {
                   std::vector<KernelConstants>& constants) const;
 
   std::string cache_folder_;
+  std::string families_;  // kFamiliesAttr of all functions
 };
 
 te::Target target_of(std::string_view text) {
@@ -116,10 +120,12 @@ RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
   return {static_cast<int64_t>(function.constants.size()), (raw.flags & BYOC_STRICT_FP) != 0};
 }
 
-std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request) {
+std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request,
+                                          const std::string& families) {
   std::vector<FunctionToLower> out;
   for (const sdk::Function& function : request.functions)
     out.push_back({function.graph_json, facts_of(function, request.raw), function.point});
+  for (FunctionToLower& function : out) function.facts.families = families;
   return out;
 }
 
@@ -193,11 +199,12 @@ void add_sequences(std::span<const CompiledFunction> functions, const Machine& m
   out.callees.push_back(std::make_shared<const Kernel>(std::move(compiled.code)));
 }
 
-Kernels compile_all(const sdk::CompileRequest& request, const te::Target& target,
-                    const Machine& machine, const CompileOptions& options) {
+Kernels compile_all(const sdk::CompileRequest& request, std::span<const FunctionToLower> functions,
+                    const te::Target& target, const Machine& machine,
+                    const CompileOptions& options) {
   const bool contract = (request.raw.flags & BYOC_STRICT_FP) == 0;
   CompiledFunctions compiled =
-      compile_functions(functions_of(request), target, contract, options, each_of(request));
+      compile_functions(functions, target, contract, options, each_of(request));
   for (size_t f = 0; f < compiled.errors.size(); ++f) {
     if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
   }
@@ -263,7 +270,8 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   const KernelCache cache = open_cache();
-  Kernels kernels = compile_all(request, target, machine, options_of(request, cache));
+  Kernels kernels = compile_all(request, functions_of(request, families_), target, machine,
+                                options_of(request, cache));
   Packing packing = packing_of(kernels);
   std::vector<PackedConstants> packed = packed_constants(request, kernels, packing);
   std::vector<Signature> signatures;
@@ -291,7 +299,7 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::string out;
-  const std::vector<FunctionToLower> functions = functions_of(request);
+  const std::vector<FunctionToLower> functions = functions_of(request, families_);
   std::vector<FunctionModule> modules = read_functions(functions, each_of(request));
   for (size_t f = 0; f < functions.size(); ++f) {
     const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
@@ -315,7 +323,7 @@ sdk::KnobSpace published(FunctionSpace space) {
 
 sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
   if (!request.functions.at(0).graph.loops.empty()) return {};  // written as they are to run
-  std::vector<FunctionModule> modules = read_functions(functions_of(request), for_each);
+  std::vector<FunctionModule> modules = read_functions(functions_of(request, families_), for_each);
   if (!modules[0].error.ok()) fail(modules[0].error, 0);
   const te::Target target = target_of(request.raw);
   const KernelCache cache = open_cache();

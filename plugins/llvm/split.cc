@@ -9,8 +9,8 @@
 #include "byoc/base/check.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/topi/code_size.h"
-#include "plugins/llvm/topi/strategies.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -161,7 +161,7 @@ Result<int64_t> Splitter::size_of(uint32_t node) {
   IRModule module;
   module.functions[module.entry] = make_piece(node, node + 1, params, results);
   BYOC_TRY(te::Dag dag, te::translate_to_te(module, module.function(module.entry), target_,
-                                            te::by_level(), topi::strategies()));
+                                            te::by_level(), strategies()));
   return sizes_[key.bytes()] = topi::code_size_of(dag, target_);
 }
 

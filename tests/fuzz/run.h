@@ -38,7 +38,7 @@ void set_plugin_folder(std::string folder);
 /// "Post-ops that lose NaN": one of that table, some steps after a convolution or a product.
 bool must_keep_nan(const Case& graph);
 /// Returns true for graphs with a convolution and NaN or an infinity in an input. Winograd's tiles
-/// spread these to their other results (plugins/llvm/winograd/README.md), so they run without.
+/// spread these to their other results (README.md of that family), so they run without.
 bool must_sum_directly(const Case& graph);
 /// Returns the plugins of the build; with `keep_nan` the option of onednn by which the ops of that
 /// table keep NaN is set. To be called in a child process: plugins may start threads.

@@ -50,6 +50,7 @@ struct Stage {
   std::variant<Placeholder, Compute, Procedure> kind;  ///< the work of the stage
   std::string op, compute;  ///< the op, and the choice of the selector; "" for placeholders
   uint32_t call = 0;        ///< node of the function
+  std::string role;         ///< the name that the compute gave it, which may occur several times
 };
 
 /// Stages that compute outputs from inputs.

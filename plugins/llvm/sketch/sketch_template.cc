@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "byoc/te/key.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/sketch/sketcher.h"
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/topi/schedule.h"
 
 namespace byoc::llvm_plugin::sketch {
 namespace {
@@ -242,7 +242,7 @@ class LastChoices {
 }  // namespace
 
 Template template_of(const te::Dag& dag, const te::Target& target) {
-  Template made = topi::template_of(dag, target);
+  Template made = llvm_plugin::template_of(dag, target);
   Template out;
   out.kind = made.kind;
   out.first = completed(made.first, point_of(SketchRules()));

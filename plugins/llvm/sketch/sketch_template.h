@@ -5,8 +5,8 @@
 
 namespace byoc::llvm_plugin::sketch {
 
-/// Returns topi::template_of(dag, target) with the sketches of the Dag added: its first point is
-/// the same schedule. Both outlive it.
+/// Returns the families' template_of(dag, target) with the sketches of the Dag added: its first
+/// point is the same schedule. Both outlive it.
 topi::Template template_of(const te::Dag& dag, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::sketch

@@ -92,6 +92,18 @@ bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure) {
   });
 }
 
+const te::Compute* compute_of(const te::Stage& stage) {
+  return std::get_if<te::Compute>(&stage.kind);
+}
+
+int64_t extent_at(const te::Stage& stage, size_t dim) {
+  return te::as_int(stage.outputs[0].shape()[dim]).value_or(0);
+}
+
+bool has_shape_of(const te::Stage& a, const te::Stage& b) {
+  return std::ranges::equal(a.outputs[0].shape(), b.outputs[0].shape(), te::structural_equal);
+}
+
 int64_t extent_of(const te::Axis& axis) { return te::as_int(axis.extent).value_or(-1); }
 
 int64_t elements_of(const te::Tensor& tensor) {

@@ -30,6 +30,11 @@ bool has_pairs(const te::Compute& compute);
 bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure);
 
 int64_t extent_of(const te::Axis& axis);  // -1: no number
+/// Returns what a stage computes by one expression per element; null for other stages.
+const te::Compute* compute_of(const te::Stage& stage);
+/// Returns an extent of a stage's outputs; 0: no number.
+int64_t extent_at(const te::Stage& stage, size_t dim);
+bool has_shape_of(const te::Stage& a, const te::Stage& b);
 int64_t elements_of(const te::Tensor& tensor);
 /// Returns the operations per element: nodes of the values that compute; those of libm's
 /// kind count more.

@@ -33,12 +33,8 @@ class RowTiler {
 
 // Inlines padding where the image is read, and the stages after the sums where the sums are.
 Status RowTiler::inline_others() {
-  for (size_t s = 0; s < dag_.stages.size(); ++s) {
-    auto* compute = std::get_if<te::Compute>(&dag_.stages[s].kind);
-    if (compute == nullptr || s == what_.anchor || s == what_.result) continue;
-    BYOC_TRY_STATUS(schedule_.compute_inline(dag_.stages[s].name));
-  }
-  return {};
+  return inline_where(schedule_, dag_,
+                      [&](size_t s) { return s != what_.anchor && s != what_.result; });
 }
 
 int64_t RowTiler::rows_of_part() const {

@@ -79,6 +79,15 @@ int64_t tile_factor(int64_t extent, int64_t most) {
   return best;
 }
 
+Status inline_where(te::Schedule& schedule, const te::Dag& dag,
+                    const std::function<bool(size_t)>& is_inlined) {
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    if (compute_of(dag.stages[s]) == nullptr || !is_inlined(s)) continue;
+    BYOC_TRY_STATUS(schedule.compute_inline(dag.stages[s].name));
+  }
+  return {};
+}
+
 Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
                              const std::vector<std::string>& loops) {
   std::string out = loops[0];
@@ -87,6 +96,21 @@ Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
     out += "." + loops[k];
   }
   return out;
+}
+
+Status order_moved(te::Schedule& schedule, const te::Stage& stage, int64_t lanes) {
+  const te::Compute* own = compute_of(stage);
+  if (own == nullptr || own->axes.empty()) return {};
+  const std::string last = cat("i", own->axes.size() - 1);
+  std::vector<std::string> outer;
+  for (size_t d = 0; d + 1 < own->axes.size(); ++d) outer.push_back(cat("i", d));
+  if (!outer.empty()) {
+    BYOC_TRY(const std::string rows, fuse_all(schedule, stage.name, outer));
+    BYOC_TRY_STATUS(schedule.parallel(stage.name, rows));
+  }
+  if (extent_of(own->axes.back()) <= lanes) return schedule.vectorize(stage.name, last);
+  BYOC_TRY_STATUS(schedule.split(stage.name, last, lanes));
+  return schedule.vectorize(stage.name, last + ".i");
 }
 
 const te::Stage& StagedSchedule::stage(const std::string& name) const {

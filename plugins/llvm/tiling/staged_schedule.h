@@ -2,6 +2,7 @@
 #pragma once
 // A schedule in the making: look-ups of its stages by name, and steps that several kinds of
 // schedules share. A primitive that is refused is left out: the schedule stays right without it.
+#include <functional>
 #include <unordered_map>
 
 #include "byoc/te/schedule.h"
@@ -35,6 +36,14 @@ int64_t tile_factor(int64_t extent, int64_t most);
 /// become. Errors: those of the primitive.
 Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
                              const std::vector<std::string>& loops);
+
+/// Inlines the computes of a Dag whose places in it are to be. Errors: those of the primitive.
+Status inline_where(te::Schedule& schedule, const te::Dag& dag,
+                    const std::function<bool(size_t)>& is_inlined);
+
+/// Orders a result of another shape than the sums before it, such as one that moves the heads of
+/// attention: vectors of its last axis, the other axes for threads. Errors: those of the primitives.
+Status order_moved(te::Schedule& schedule, const te::Stage& stage, int64_t lanes);
 
 /// A reduction, and the stage that stores its results: the one that reads them, or a copy.
 struct SumStages {

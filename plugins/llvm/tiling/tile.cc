@@ -16,10 +16,6 @@ using te::Schedule;
 
 constexpr int64_t kFunction = 20;  // operations of exp and the like
 
-const te::Compute* compute_of(const te::Stage& stage) {
-  return std::get_if<te::Compute>(&stage.kind);
-}
-
 // Returns the axis of `sums` that `y` has as two, the rank of both when they have one shape.
 std::optional<size_t> fused_axis_of(const te::Exprs& a, const te::Exprs& b) {
   const size_t more = b.size() - a.size();
@@ -117,12 +113,8 @@ std::vector<size_t> Tiler::panel_axes() const {
 // Inlines elementwise stages. Stages that come before the anchor in the Dag stay
 // stages of their own.
 Status Tiler::inline_others() {
-  for (size_t s = what_.anchor + 1; s < dag_.stages.size(); ++s) {
-    const te::Stage& stage = dag_.stages[s];
-    if (s == what_.result || compute_of(stage) == nullptr) continue;
-    BYOC_TRY_STATUS(schedule_.compute_inline(stage.name));
-  }
-  return {};
+  return inline_where(schedule_, dag_,
+                      [&](size_t s) { return s > what_.anchor && s != what_.result; });
 }
 
 // Gives the result the axes of the anchor. Blocks that the anchor has as one get their own loop.

@@ -4,11 +4,7 @@
 #include <algorithm>
 
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/topi/anchors.h"
-#include "plugins/llvm/topi/depthwise.h"
 #include "plugins/llvm/topi/planner.h"
-#include "plugins/llvm/topi/pool.h"
-#include "plugins/llvm/topi/stem.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -173,14 +169,6 @@ Template default_template(const te::Dag& dag, const te::Target& target) {
     return Result<te::Schedule>(schedule_at(dag, target, point));
   };
   return out;
-}
-
-Template template_of(const te::Dag& dag, const te::Target& target) {
-  for (auto* maker :
-       {stem_template, chain_template, depthwise_template, pool_template, anchor_template}) {
-    if (std::optional<Template> found = maker(dag, target)) return *std::move(found);
-  }
-  return default_template(dag, target);
 }
 
 }  // namespace byoc::llvm_plugin::topi

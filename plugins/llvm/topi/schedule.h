@@ -8,7 +8,5 @@ namespace byoc::llvm_plugin::topi {
 /// Schedules stage by stage, for Dags that no better template exists for. Has a template for
 /// every Dag.
 Template default_template(const te::Dag& dag, const te::Target& target);
-/// Returns the template that is made for the Dag, or the default one. The Dag outlives it.
-Template template_of(const te::Dag& dag, const te::Target& target);
 
 }  // namespace byoc::llvm_plugin::topi

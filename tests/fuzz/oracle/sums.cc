@@ -230,7 +230,7 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
   return out;
 }
 
-// The bound of plugins/llvm/winograd/README.md, which is above that of plugins/llvm/strassen,
+// The bound of plugins/llvm/families/winograd/README.md, which is above that of Strassen's products,
 // divided by the errors that oracle.cc allows per error seen. Transforms and sums of quarters add
 // and subtract values of several pixels, so that a small result next to large ones has an error of
 // their size. Winograd's convolutions have strides of 1 or 2, Strassen's one tap and any stride.

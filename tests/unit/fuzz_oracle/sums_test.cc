@@ -78,7 +78,7 @@ Floats32 without_last(Floats32 terms) {
   return terms;
 }
 
-// The bound is that of plugins/llvm/winograd/README.md.
+// The bound is that of plugins/llvm/families/winograd/README.md.
 TEST(SumErrors, AllowTheErrorsOfTilesWhereConvolutionsMayHaveThem) {
   for (int64_t stride : {1, 2}) {
     EXPECT_GT(share_of_largest({stride, stride}, Sums::kInTiles), 2e-5);

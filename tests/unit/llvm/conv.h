@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "byoc/text/builder.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/family.h"
 
 namespace byoc::test {
 
@@ -28,7 +28,7 @@ inline te::Dag translated(const Conv& conv, const te::Target& target) {
                      {{"strides", Ints(2, conv.stride)}, {"pads", Ints(4, conv.pad)}});
   EXPECT_TRUE(f.finish("main", {f.call("relu", {f.call("add", {y, bias})})}).ok());
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }

@@ -7,10 +7,9 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/analysis/memory_plan.h"
-#include "plugins/llvm/attention/schedule.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/topi/anchors.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/attention/schedule.h"
+#include "plugins/llvm/families/family.h"
 #include "unit/llvm/relative_error.h"
 #include "unit/llvm/run_loops.h"
 
@@ -115,7 +114,7 @@ std::vector<double> definition(const Layer& layer, const LayerData& data) {
 te::Dag dag_of(const Layer& layer, const te::Target& target) {
   const IRModule module = module_of(layer);
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }
@@ -137,7 +136,7 @@ std::vector<float> run(const Layer& layer, const LayerData& data, uint32_t threa
   te::Target target = llvm_plugin::host_target();
   target.threads = threads;
   const te::Dag dag = dag_of(layer, target);
-  const auto schedules = llvm_plugin::topi::anchor_template(dag, target);
+  const auto schedules = llvm_plugin::family_template(dag, target);
   EXPECT_TRUE(schedules && has_blocks(*schedules->at(schedules->first)));
   auto kernel = llvm_plugin::lower_with_constants(dag, dag.inputs.size(), target);
   EXPECT_TRUE(kernel.ok()) << kernel.status().message();
@@ -185,7 +184,7 @@ TEST(Attention, ComputesAMaskOnce) {
   const Layer layer{.has_mask = true, .of_mask = "tanh"};
   expect_definition(layer);
   const te::Dag dag = dag_of(layer, llvm_plugin::host_target());
-  const auto schedules = llvm_plugin::topi::anchor_template(dag, llvm_plugin::host_target());
+  const auto schedules = llvm_plugin::family_template(dag, llvm_plugin::host_target());
   const std::string trace = te::print(schedules->at(schedules->first)->trace());
   EXPECT_THAT(trace, testing::HasSubstr("compute_inline(tanh)"));
   EXPECT_THAT(trace, testing::HasSubstr("compute_at(add,"));
@@ -235,7 +234,7 @@ TEST(Attention, LeavesOtherFunctionsToTheDefaultSchedule) {
     ASSERT_TRUE(f.finish("main", {y}).ok());
     const te::Target target = llvm_plugin::host_target();
     auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                   llvm_plugin::topi::strategies());
+                                   llvm_plugin::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
     EXPECT_FALSE(llvm_plugin::attention::find_shape(*dag));
     auto kernel = llvm_plugin::lower_with_constants(*dag, dag->inputs.size(), target);
@@ -290,7 +289,7 @@ TEST(Attention, ComputesAllTiles) {
   const te::Dag dag = dag_of(layer, target);
   const LayerData data = data_of(layer);
   const std::vector<double> expected = definition(layer, data);
-  const auto schedules = llvm_plugin::topi::anchor_template(dag, target);
+  const auto schedules = llvm_plugin::family_template(dag, target);
   ASSERT_TRUE(schedules);
   EXPECT_EQ(schedules->kind, "attention");
   for (const char* rows : {"1", "7", "24", "99"}) {

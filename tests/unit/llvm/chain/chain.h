@@ -7,7 +7,7 @@
 #include <random>
 
 #include "byoc/text/builder.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/family.h"
 
 namespace byoc::test {
 
@@ -71,6 +71,7 @@ inline IRModule module_of(const Chain& chain) {
   if (chain.o > 0) y = f.call("conv2d_nchwc", {y, p});
   if (chain.has_residual) y = f.call("add", {y, r});
   const Status status = f.finish("main", {y});
+  module.function("main").attrs.set(llvm_plugin::kFamiliesAttr, "+chain");
   EXPECT_TRUE(status.ok()) << status.message();
   return module;
 }
@@ -163,7 +164,7 @@ inline std::vector<double> definition(const Chain& chain, const Operands& operan
 inline te::Dag dag_of(const Chain& chain, const te::Target& target) {
   const IRModule module = module_of(chain);
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }

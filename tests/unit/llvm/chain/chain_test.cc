@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "plugins/llvm/chain/schedule.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/topi/depthwise.h"
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/chain/schedule.h"
 #include "plugins/llvm/topi/schedule.h"
 #include "unit/llvm/chain/chain.h"
 #include "unit/llvm/relative_error.h"
@@ -24,7 +24,7 @@ constexpr double kBound = 1e-5;  // of the largest output
 // default schedule is used in its place.
 std::string trace_of(const te::Dag& dag, const te::Target& target,
                      const llvm_plugin::topi::Point& more = {}) {
-  const auto schedules = llvm_plugin::topi::chain_template(dag, target);
+  const auto schedules = llvm_plugin::family_named("chain").schedules(dag, target);
   if (!schedules) return "";
   llvm_plugin::topi::Point point = schedules->first;
   for (const auto& [knob, value] : more) point[knob] = value;
@@ -122,7 +122,7 @@ TEST(Chain, ComputesTheSameAtAllPoints) {
   te::Target target = llvm_plugin::host_target();
   target.threads = 2;
   const te::Dag dag = dag_of(chain, target);
-  const auto schedules = llvm_plugin::topi::chain_template(dag, target);
+  const auto schedules = llvm_plugin::family_named("chain").schedules(dag, target);
   ASSERT_TRUE(schedules);
   const auto choices = schedules->choices();
   EXPECT_EQ(choices.guesses.front(), schedules->first);
@@ -147,9 +147,9 @@ TEST(Chain, JoinsHalfBlocksOfConstantWeights) {
       const Chain chain{.c = 16, .mid = mid, .o = o, .h = 8, .w = 9};
       SCOPED_TRACE(cat(mid, ", ", o, " channels"));
       IRModule module = test::module_of(chain);
-      module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, int64_t{1});
+      module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});
       auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                     llvm_plugin::topi::strategies());
+                                     llvm_plugin::strategies());
       ASSERT_TRUE(dag.ok()) << dag.status().message();
       auto found = llvm_plugin::chain::find_chain(*dag);
       ASSERT_TRUE(found && found->before && found->after);
@@ -185,9 +185,10 @@ TEST(Chain, EndsWithAGatherOfInputs) {
   const ValueId y = f.call("conv2d_nchwc", {x, d}, {{"group", int64_t{16}}, {"pads", Ints(4, 1)}});
   const ValueId scale = f.call("gather", {table, row});
   ASSERT_TRUE(f.finish("main", {f.call("multiply", {f.call("conv2d_nchwc", {y, p}), scale})}).ok());
+  module.function("main").attrs.set(llvm_plugin::kFamiliesAttr, "+chain");
   const te::Target target = llvm_plugin::host_target();
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   ASSERT_TRUE(dag.ok()) << dag.status().message();
   EXPECT_NE(trace_of(*dag, target), "");
   const Chain chain{.c = 0, .mid = 16, .o = 16, .h = 9, .w = 9, .between = ""};
@@ -250,7 +251,7 @@ TEST(Chain, LeavesOtherFunctionsToOtherSchedules) {
     ASSERT_TRUE(f.finish("main", {y}).ok());
     const te::Target target = llvm_plugin::host_target();
     auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                   llvm_plugin::topi::strategies());
+                                   llvm_plugin::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
     EXPECT_EQ(trace_of(*dag, target), "");
     EXPECT_TRUE(llvm_plugin::lower_with_constants(*dag, dag->inputs.size(), target).ok());

@@ -9,10 +9,10 @@
 #include "byoc/te/evaluate.h"
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/native.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/tile.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/joined/joined.h"
 #include "unit/llvm/small_integers.h"
@@ -41,9 +41,9 @@ te::Dag dag_of(const BlockConv& s, const te::Target& target, int64_t inputs = 3)
   y = f.call("add", {f.call("relu", {f.call("add", {y, bias})}), rest});
   EXPECT_TRUE(f.finish("main", {y}).ok());
   Function& function = module.function("main");
-  function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
-  auto dag = te::translate_to_te(module, function, target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+  function.attrs.set(llvm_plugin::kInputsAttr, inputs);
+  auto dag =
+      te::translate_to_te(module, function, target, te::by_level(), llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }

@@ -9,9 +9,9 @@
 #include "byoc/te/evaluate.h"
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/native.h"
 #include "plugins/llvm/tiling/tile.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/joined/joined.h"
 #include "unit/llvm/small_integers.h"
@@ -45,10 +45,10 @@ te::Dag dag_of(const WindowConv& s, const te::Target& target, int64_t inputs = 2
   y = f.call("relu", {f.call("add", {y, bias})});
   EXPECT_TRUE(f.finish("main", {y}).ok());
   Function& function = module.function("main");
-  function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
-  function.attrs.set(llvm_plugin::topi::kExactSumsAttr, true);  // no tiles of Winograd's
-  auto dag = te::translate_to_te(module, function, target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+  function.attrs.set(llvm_plugin::kInputsAttr, inputs);
+  function.attrs.set(llvm_plugin::kExactSumsAttr, true);  // no tiles of Winograd's
+  auto dag =
+      te::translate_to_te(module, function, target, te::by_level(), llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }

@@ -7,7 +7,7 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/family.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
@@ -25,7 +25,7 @@ te::LoopFunction loops_of(const Shape& x, const Shape& weight, const std::string
   te::Target target = llvm_plugin::host_target();
   target.threads = kThreads;
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   auto out = llvm_plugin::lower_with_constants(*dag, 2, target);
   EXPECT_TRUE(out.ok()) << out.status().message();

@@ -5,7 +5,7 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/family.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
@@ -22,7 +22,7 @@ te::LoopFunction loops_of(int64_t rows, int64_t heads, int64_t size) {
   EXPECT_TRUE(f.finish("main", {f.call("transpose", {split}, {{"perm", Ints{1, 2, 0}}})}).ok());
   const te::Target target = llvm_plugin::host_target();
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   auto out = llvm_plugin::lower_with_constants(*dag, 2, target);
   EXPECT_TRUE(out.ok()) << out.status().message();

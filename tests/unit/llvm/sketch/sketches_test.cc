@@ -10,9 +10,9 @@
 #include "byoc/te/schedule.h"
 #include "byoc/text/text.h"
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/loaded.h"
 #include "plugins/llvm/sketch/sketch_template.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "support/evaluate.h"
 #include "unit/llvm/run_loops.h"
 
@@ -142,7 +142,7 @@ struct Case {
     target = *te::parse_target(cpu);
     target.threads = threads;
     auto translated = te::translate_to_te(module, module.function(module.entry), target,
-                                          te::by_level(), llvm_plugin::topi::strategies());
+                                          te::by_level(), llvm_plugin::strategies());
     BYOC_CHECK(translated.ok(), translated.status().to_string());
     dag = *std::move(translated);
     schedules = llvm_plugin::sketch::template_of(dag, target);

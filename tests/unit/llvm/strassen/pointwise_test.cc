@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions of one pixel by Strassen's products against sums by the definition.
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/strassen/plan.h"
-#include "plugins/llvm/topi/anchors.h"
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/strassen/plan.h"
 #include "unit/llvm/winograd/layer.h"
 
 namespace byoc {
@@ -48,7 +48,7 @@ std::vector<float> run(const Layer& layer, const test::LayerData& data, int64_t 
   te::Target target = llvm_plugin::host_target();
   target.threads = threads;
   const te::Dag dag = dag_of(layer, band, panel, target);
-  const auto schedules = llvm_plugin::topi::anchor_template(dag, target);
+  const auto schedules = llvm_plugin::family_template(dag, target);
   EXPECT_TRUE(schedules && schedules->kind == "conv2d_strassen");
   auto schedule = schedules->at(schedules->first);
   EXPECT_TRUE(schedule.ok()) << schedule.status().message();
@@ -137,12 +137,12 @@ TEST(StrassenPointwise, KeepsNanAndInfinityInPairsOfPixels) {
 // Returns the compute that is chosen for a convolution with constant weights.
 std::string chosen(const Layer& layer, bool exact_sums = false, uint32_t threads = 1) {
   IRModule module = test::module_of(layer);
-  module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, int64_t{1});
-  if (exact_sums) module.function("main").attrs.set(llvm_plugin::topi::kExactSumsAttr, true);
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});
+  if (exact_sums) module.function("main").attrs.set(llvm_plugin::kExactSumsAttr, true);
   te::Target target = *te::parse_target("x86-64-v3");
   target.threads = threads;
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return dag->stages[te::stage_of(*dag, dag->outputs[0])].compute;
 }

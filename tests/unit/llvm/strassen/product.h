@@ -9,8 +9,8 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/strassen/compute.h"
-#include "plugins/llvm/topi/strategies.h"
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/strassen/compute.h"
 #include "unit/llvm/relative_error.h"
 #include "unit/llvm/run_loops.h"
 
@@ -97,7 +97,7 @@ inline IRModule module_of(const Product& p) {
   if (!p.last.empty()) y = f.call(p.last, {y});
   if (!p.reshaped.empty()) y = f.call("reshape", {y}, {{"shape", p.reshaped}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
-  module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, inputs);
   return module;
 }
 

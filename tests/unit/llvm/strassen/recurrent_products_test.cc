@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent nets whose input products are Strassen's, against the reference kernels.
-#include "plugins/llvm/strassen/recurrent.h"
+#include "plugins/llvm/families/strassen/recurrent.h"
 
 #include "byoc/op/evaluate.h"
 #include "unit/llvm/strassen/product.h"
@@ -47,7 +47,7 @@ IRModule module_of(const Net& net) {
     operands.push_back(f.param(cat("p", operands.size()), type));
   ValueId y = f.call(net.op, operands, {{"direction", net.direction}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
-  module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, int64_t{1});
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});
   return module;
 }
 
@@ -139,9 +139,9 @@ TEST(StrassenRecurrent, AgreesWithTheReference) {
 // Returns the compute that the plugin chooses for a net.
 std::string chosen(const Net& net, bool exact_sums = false) {
   IRModule module = module_of(net);
-  if (exact_sums) module.function("main").attrs.set(llvm_plugin::topi::kExactSumsAttr, true);
+  if (exact_sums) module.function("main").attrs.set(llvm_plugin::kExactSumsAttr, true);
   auto dag = te::translate_to_te(module, module.function("main"), *te::parse_target("x86-64-v3"),
-                                 te::by_level(), llvm_plugin::topi::strategies());
+                                 te::by_level(), llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   std::string out = "direct";
   for (const te::Stage& stage : dag->stages) {

@@ -3,8 +3,8 @@
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/tiling/access.h"
-#include "plugins/llvm/topi/anchors.h"
 #include "unit/llvm/strassen/product.h"
 
 namespace byoc {
@@ -63,7 +63,7 @@ TEST(Strassen, KeepsResultsThatAreReshaped) {
 TEST(Strassen, ComputesAllTiles) {
   const Product p{.leading = {37}};
   const te::Dag dag = test::dag_of(p, test::strassen_alone(1));
-  const auto schedules = llvm_plugin::topi::anchor_template(dag, llvm_plugin::host_target());
+  const auto schedules = llvm_plugin::family_template(dag, llvm_plugin::host_target());
   ASSERT_TRUE(schedules);
   const test::ProductData data = test::product_data(p, 3);
   for (const char* tile : {"1x1", "5x1", "13x1", "99x1"}) {
@@ -137,10 +137,10 @@ TEST(Strassen, PrefetchesTheWeightsThatFollow) {
 // Returns the compute that is chosen for a product.
 std::string chosen(const Product& p, bool exact_sums = false) {
   IRModule module = test::module_of(p);
-  if (exact_sums) module.function("main").attrs.set(llvm_plugin::topi::kExactSumsAttr, true);
+  if (exact_sums) module.function("main").attrs.set(llvm_plugin::kExactSumsAttr, true);
   te::Target target = *te::parse_target("x86-64-v4");
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return dag->stages[te::stage_of(*dag, dag->outputs[0])].compute;
 }

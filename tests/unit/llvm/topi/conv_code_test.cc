@@ -3,9 +3,8 @@
 #include <set>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/native.h"
-#include "plugins/llvm/topi/anchors.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/conv.h"
 
@@ -44,7 +43,7 @@ TEST(ConvCode, TouchesNoStackInItsInnermostLoops) {
     SCOPED_TRACE(cat(conv.kernel, "x", conv.kernel, " ", conv.c, " to ", conv.o, " at ", conv.h));
     namespace topi = llvm_plugin::topi;
     const te::Dag dag = test::translated(conv, target);
-    auto schedule = topi::first_schedules(topi::anchor_template, target)(dag);
+    auto schedule = topi::first_schedules(llvm_plugin::family_template, target)(dag);
     ASSERT_TRUE(schedule && schedule->ok());
     auto loops = te::lower(**schedule);
     ASSERT_TRUE(loops.ok());
@@ -75,11 +74,11 @@ te::LoopFunction loops_of_integers(const test::Conv& conv, const te::Target& tar
       f.call("conv2d_nchwc_integers", {x, w},
              {{"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}, {"block", 8}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
-  module.function("main").attrs.set(topi::kInputsAttr, int64_t{1});  // w: a constant
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});  // w: a constant
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
-  auto schedule = topi::first_schedules(topi::anchor_template, target)(*dag);
+  auto schedule = topi::first_schedules(llvm_plugin::family_template, target)(*dag);
   EXPECT_TRUE(schedule && schedule->ok());
   auto loops = te::lower(**schedule);
   EXPECT_TRUE(loops.ok()) << loops.status().message();

@@ -5,8 +5,8 @@
 #include <random>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/topi/schedule.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/run_loops.h"
 
@@ -71,7 +71,7 @@ IRModule module_of(const Layer& s) {
                       {"pad_value", s.pad_value},
                       {"block", s.block}});
   EXPECT_TRUE(f.finish("main", {y}).ok());
-  module.function("main").attrs.set(llvm_plugin::topi::kInputsAttr, int64_t{1});  // w: a constant
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});  // w: a constant
   return module;
 }
 
@@ -79,9 +79,9 @@ te::LoopFunction loops_of(const Layer& s, const std::string& target_name) {
   const te::Target target = *te::parse_target(target_name);
   const IRModule module = module_of(s);
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
-  const auto schedules = llvm_plugin::topi::template_of(*dag, target);
+  const auto schedules = llvm_plugin::template_of(*dag, target);
   EXPECT_EQ(schedules.kind, "depthwise");
   auto schedule = schedules.at(schedules.first);
   EXPECT_TRUE(schedule.ok()) << schedule.status().message();
@@ -138,9 +138,9 @@ TEST(DepthwiseIntegers, AreExactAtTheEndsOfTheirRanges) {
     const te::Target target = *te::parse_target("native");
     const IRModule module = module_of(s);
     auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                   llvm_plugin::topi::strategies());
+                                   llvm_plugin::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
-    const auto schedules = llvm_plugin::topi::template_of(*dag, target);
+    const auto schedules = llvm_plugin::template_of(*dag, target);
     auto loops = te::lower(*schedules.at(schedules.first));
     ASSERT_TRUE(loops.ok()) << loops.status().message();
     const std::vector<test::Data> in = {test::Data::of(DType::kU8, numbers.x),
@@ -154,7 +154,7 @@ std::string compute_of(const Layer& s) {
   const te::Target target = *te::parse_target("native");
   const IRModule module = module_of(s);
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+                                 llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return dag->stages.back().compute;
 }

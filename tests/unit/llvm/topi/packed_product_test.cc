@@ -6,8 +6,8 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/native.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/run_loops.h"
 #include "unit/llvm/small_integers.h"
@@ -35,9 +35,9 @@ llvm_plugin::KernelLoops loops_of(const Product& p, int64_t inputs, const std::s
   y = f.call("add", {y, bias});
   EXPECT_TRUE(f.finish("main", {last == "add" ? y : f.call(last, {y})}).ok());
   Function& function = module.function("main");
-  function.attrs.set(llvm_plugin::topi::kInputsAttr, inputs);
-  auto dag = te::translate_to_te(module, function, target, te::by_level(),
-                                 llvm_plugin::topi::strategies());
+  function.attrs.set(llvm_plugin::kInputsAttr, inputs);
+  auto dag =
+      te::translate_to_te(module, function, target, te::by_level(), llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   auto out = llvm_plugin::lower_with_constants(*dag, static_cast<size_t>(inputs), target);
   EXPECT_TRUE(out.ok()) << out.status().message();

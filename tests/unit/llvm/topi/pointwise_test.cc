@@ -4,8 +4,8 @@
 #include <random>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/topi/schedule.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/run_loops.h"
 #include "unit/llvm/small_integers.h"
 
@@ -26,7 +26,7 @@ te::Dag translated(const PointwiseShape& s, Ints strides = {1, 1}, int64_t kerne
   ValueId y = f.call("conv2d", {x, w}, {{"strides", strides}});
   EXPECT_TRUE(f.finish("main", {f.call("relu", {f.call("add", {y, bias})})}).ok());
   auto dag = te::translate_to_te(module, module.function("main"), llvm_plugin::host_target(),
-                                 te::by_level(), llvm_plugin::topi::strategies());
+                                 te::by_level(), llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   return *std::move(dag);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling of images in blocks of channels, compared with plain loops over the windows in this file.
-#include "plugins/llvm/topi/pool.h"
+#include "plugins/llvm/families/family.h"
 
 #include <cmath>
 #include <random>
@@ -32,7 +32,7 @@ te::LoopFunction pool(const std::string& op, const PoolShape& s, DType dtype = D
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
   auto schedule =
-      llvm_plugin::topi::first_schedules(llvm_plugin::topi::pool_template, target)(*dag);
+      llvm_plugin::topi::first_schedules(llvm_plugin::family_named("pool").schedules, target)(*dag);
   EXPECT_TRUE(schedule.has_value());
   EXPECT_TRUE(schedule->ok()) << schedule->status().message();
   return *te::lower(**schedule);

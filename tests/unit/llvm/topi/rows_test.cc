@@ -8,8 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "plugins/llvm/topi/depthwise.h"
-#include "plugins/llvm/topi/stem.h"
+#include "plugins/llvm/families/family.h"
 #include "unit/llvm/run_loops.h"
 #include "unit/llvm/small_integers.h"
 
@@ -97,7 +96,8 @@ std::vector<float> expected(const RowsShape& s, const std::vector<float>& x,
 te::LoopFunction scheduled(const te::Dag& dag, const RowsShape& s) {
   const te::Target target = llvm_plugin::host_target();
   namespace topi = llvm_plugin::topi;
-  auto* maker = s.is_depthwise() ? &topi::depthwise_template : &topi::stem_template;
+  auto* maker = s.is_depthwise() ? llvm_plugin::family_named("depthwise").schedules
+                                 : llvm_plugin::family_named("stem").schedules;
   auto schedule = topi::first_schedules(maker, target)(dag);
   EXPECT_TRUE(schedule.has_value());
   EXPECT_TRUE(schedule->ok()) << schedule->status().message();
@@ -160,8 +160,8 @@ TEST(ConvsInRows, AreThoseTwoAlone) {
                             });
   const te::Target target = llvm_plugin::host_target();
   const te::Dag dag = builder.finish("conv", {x, w}, {y});
-  EXPECT_FALSE(llvm_plugin::topi::depthwise_template(dag, target).has_value());
-  EXPECT_FALSE(llvm_plugin::topi::stem_template(dag, target).has_value());
+  EXPECT_FALSE(llvm_plugin::family_named("depthwise").schedules(dag, target).has_value());
+  EXPECT_FALSE(llvm_plugin::family_named("stem").schedules(dag, target).has_value());
 }
 
 // Returns the text from each label to the jump back to it, if no other label or jump is between.

@@ -3,8 +3,8 @@
 // plain loops in this file. The instructions of the innermost loops are checked, too.
 #include <random>
 
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/tiling/tile.h"
-#include "plugins/llvm/topi/anchors.h"
 #include "unit/llvm/conv.h"
 #include "unit/llvm/run_loops.h"
 
@@ -94,7 +94,7 @@ std::vector<float> expected(const Conv& conv, const std::vector<float>& x,
 
 std::optional<Result<te::Schedule>> first_schedule(const te::Dag& dag, const te::Target& target) {
   namespace topi = llvm_plugin::topi;
-  return topi::first_schedules(topi::anchor_template, target)(dag);
+  return topi::first_schedules(llvm_plugin::family_template, target)(dag);
 }
 
 te::LoopFunction in_tiles(const te::Dag& dag) {

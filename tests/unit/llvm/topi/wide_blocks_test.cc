@@ -11,10 +11,9 @@
 #include "byoc/te/evaluate.h"
 #include "byoc/text/builder.h"
 #include "byoc/text/graph_json.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/lower.h"
 #include "plugins/llvm/native.h"
-#include "plugins/llvm/topi/pool.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/assembly.h"
 #include "unit/llvm/small_integers.h"
 
@@ -191,9 +190,10 @@ TEST(WideBlocks, PoolInRowsOfAVectorOrHalfOfOne) {
         f.call("max_pool", {in}, {{"kernel_shape", Ints{2, 2, 1}}, {"strides", Ints{2, 2, 1}}});
     EXPECT_TRUE(f.finish("main", {y}).ok());
     auto dag = te::translate_to_te(module, module.function("main"), avx512(), te::by_level(),
-                                   llvm_plugin::topi::strategies());
+                                   llvm_plugin::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
-    EXPECT_EQ(llvm_plugin::topi::pool_template(*dag, avx512()).has_value(), is_in_rows) << block;
+    EXPECT_EQ(llvm_plugin::family_named("pool").schedules(*dag, avx512()).has_value(), is_in_rows)
+        << block;
   }
 }
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/topi/schedule.h"
-#include "plugins/llvm/topi/strategies.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc::test {
@@ -135,7 +135,7 @@ inline Result<te::Dag> translated(const Layer& s, const std::string& compute,
                                   const te::Target& target) {
   const IRModule module = module_of(s);
   return te::translate_to_te(module, module.function("main"), target, by_name(compute),
-                             llvm_plugin::topi::strategies());
+                             llvm_plugin::strategies());
 }
 
 inline std::vector<Data> inputs_of(const Layer& s, const LayerData& data) {

@@ -15,7 +15,7 @@ te::LoopFunction loops_of(const Layer& layer, const std::string& compute, const 
   const te::Target target = *te::parse_target("native");
   auto dag = test::translated(layer, compute, target);
   EXPECT_TRUE(dag.ok()) << dag.status().message();
-  const auto schedules = llvm_plugin::topi::template_of(*dag, target);
+  const auto schedules = llvm_plugin::template_of(*dag, target);
   EXPECT_EQ(schedules.kind, "conv2d_winograd");
   auto schedule = schedules.at(point.empty() ? schedules.first : point);
   EXPECT_TRUE(schedule.ok()) << schedule.status().message();

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/product/packed.h"
+#include "plugins/llvm/families/strassen/plan.h"
+#include "plugins/llvm/families/strassen/schedule.h"
+#include "plugins/llvm/tiling/tile.h"
+#include "plugins/llvm/topi/points.h"
+
+#include <algorithm>
+
+namespace byoc::llvm_plugin::strassen {
+namespace {
+
+using namespace topi;
+
+// Appends Strassen's products where they cost less than direct sums. Of constant matrices they are
+// the usual choice; of others the sums would be made in every run.
+void add_product_of_call(const te::Site& site, Strategies& out) {
+  std::optional<Product> product = product_of(site);
+  if (!product || !fits_caches(*product, *site.target)) return;
+  product->panel = panel_of(*product, *site.target);
+  const double cycles = cycles_of(*product, *site.target);
+  const double direct = direct_cycles_of(*product, *site.target);
+  if (cycles >= direct) return;
+  te::Strategy strategy{.name = kCompute, .level = kPossible};
+  if (has_constant_weight(site)) strategy.level = kPreferred;
+  strategy.compute = compute_of(*product);
+  strategy.cost_ns = cost_of(cycles);
+  strategy.has_generic_schedule = false;
+  out.front().cost_ns = cost_of(direct);
+  out.push_back(std::move(strategy));
+}
+
+// Appends Strassen's products for a convolution of one pixel with constant weights, the usual
+// choice where they cost less than direct sums.
+void add_image(const te::Site& site, Strategies& out) {
+  const std::optional<Pointwise> conv = pointwise_of(site);
+  if (!conv || !has_constant_weight(site)) return;
+  const std::optional<Product> plan = plan_of(*conv, *site.target);
+  if (!plan) return;
+  const double cycles = image_cycles_of(*plan, *site.target);
+  const double direct = direct_cycles_of(*conv, *site.target);
+  const bool is_usual = cycles < direct;
+  for (te::Strategy& other : out) {
+    if (is_usual) other.level = std::min(other.level, kPreferred - 1);
+    if (other.name == "pointwise" || other.name == kJoinedCompute) other.cost_ns = cost_of(direct);
+  }
+  te::Strategy strategy{.name = kCompute, .level = is_usual ? kPreferred : kPossible};
+  strategy.compute = compute_of(*conv, *plan);
+  strategy.cost_ns = cost_of(cycles);
+  strategy.has_generic_schedule = false;
+  out.push_back(std::move(strategy));
+}
+
+// Tiles the products of quarters of matrices. The knob "tile" is rows by the one block of columns.
+std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) {
+  if (has_panels_alone(dag)) {
+    auto at = [&dag](const Point&) { return schedule_panels(dag); };
+    return Template{"strassen_panels", {}, [] { return complete({}, {Point()}); }, at};
+  }
+  const std::optional<Product> found = find_product(dag);
+  if (!found) return std::nullopt;
+  const Sums sums =
+      product::packed_sums({found->rows(), found->n / 2}, 0, found->terms(), found->block, target);
+  const Point first = {{"tile", text_of(best_plan(sums, target).tile)}};
+  auto at = [&dag, target, rows = found->rows()](const Point& point) {
+    return schedule_products(dag, tile_at(point, rows, 1).cells, target);
+  };
+  auto choices = [sums, target, first] {
+    const Choices plans = plan_choices(sums, target);
+    return complete({*std::ranges::find(plans.knobs, "tile", &Knob::name)}, {first});
+  };
+  const bool is_image = std::ranges::any_of(dag.stages, [](const te::Stage& stage) {
+    return stage.op == "conv2d_nchwc" && stage.compute == kCompute;
+  });
+  return Template{is_image ? "conv2d_strassen" : "matmul_strassen", first, choices, at};
+}
+
+void add_computes(const FamilyCall& call, Strategies& out) {
+  if (has_exact_sums(call.site)) return;
+  add_product_of_call(call.site, out);
+  add_image(call.site, out);
+}
+
+bool owns(std::string_view compute) { return compute == kCompute; }
+
+}  // namespace
+
+extern const Family kFamily{
+    .name = "strassen", .add_computes = add_computes, .owns = owns, .schedules = schedules};
+
+}  // namespace byoc::llvm_plugin::strassen

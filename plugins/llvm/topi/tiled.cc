@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/topi/tiled.h"
+
+#include <algorithm>
+
+#include "plugins/llvm/tiling/access.h"
+
+namespace byoc::llvm_plugin::topi {
+
+std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of) {
+  const std::optional<AnchorDag> what = find_anchor_stage(dag);
+  if (!what) return std::nullopt;
+  const te::Stage& anchor = dag.stages[what->anchor];
+  const bool is_known = std::ranges::all_of(anchor.outputs[0].shape(), [](const te::Expr& extent) {
+    return te::as_int(extent).value_or(0) >= 1;
+  });
+  if (!is_known) return std::nullopt;
+  te::Target of_tiles = target;
+  if (has_pairs(std::get<te::Compute>(anchor.kind))) --of_tiles.vector_registers;
+  const std::optional<TilingTemplate> tilings = tilings_of(anchor, of_tiles);
+  if (!tilings) return std::nullopt;
+  auto at = [&dag, what = *what, tiling = tilings->at](const Point& point) {
+    return tile_anchor(dag, what, tiling(point));
+  };
+  return Template{tilings->kind, tilings->first, tilings->choices, at};
+}
+
+}  // namespace byoc::llvm_plugin::topi

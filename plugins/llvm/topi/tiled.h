@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Templates that tile the anchor of a Dag.
+#include "plugins/llvm/tiling/tile.h"
+#include "plugins/llvm/topi/space.h"
+
+namespace byoc::llvm_plugin::topi {
+
+/// Tilings of an anchor as points of knobs.
+struct TilingTemplate {
+  std::string kind;
+  Point first;
+  std::function<Choices()> choices;
+  std::function<Tiling(const Point&)> at;
+};
+/// Returns the tilings of an anchor for a target; nullopt for anchors that they are not made for.
+using TilingsOf = std::optional<TilingTemplate> (*)(const te::Stage& anchor,
+                                                    const te::Target& target);
+
+/// Returns the template of a Dag with one anchor, whose result has constant extents; nullopt for
+/// others, and where there are no tilings. Where products are pairs of i16, tiles have a register
+/// less, which holds a product until it is added.
+std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of);
+
+}  // namespace byoc::llvm_plugin::topi
