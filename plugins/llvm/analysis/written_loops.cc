@@ -26,30 +26,31 @@ int64_t size_of(const te::Stmt& root) {
     rest.pop_back();
     if (stmt->is_empty()) continue;
     size += copies;
-    std::visit(overloaded{
-                   [&](const te::For& v) {
-                     const bool is_written_out =
-                         v.kind == te::LoopKind::kUnrolled || v.kind == te::LoopKind::kVectorized;
-                     const int64_t n = is_written_out ? te::as_int(v.extent).value_or(1) : 1;
-                     rest.push_back({&v.body, std::min(copies * std::min(n, kMax), kMax)});
-                   },
-                   [](const te::Store&) {},
-                   [&](const te::If& v) {
-                     rest.push_back({&v.yes, copies});
-                     rest.push_back({&v.no, copies});
-                   },
-                   [&](const te::Let& v) {
-                     rest.push_back({&v.body, copies});
-                   },
-                   [&](const te::Alloc& v) {
-                     rest.push_back({&v.body, copies});
-                   },
-                   [&](const te::Block& v) {
-                     for (const te::Stmt& inner : v.stmts) rest.push_back({&inner, copies});
-                   },
-                   [](const te::Intrinsic&) {},
-               },
-               (*stmt)->kind);
+    std::visit(
+        overloaded{
+            [&](const te::For& v) {
+              const bool is_written_out =
+                  v.kind == te::LoopKind::kUnrolled || v.kind == te::LoopKind::kVectorized;
+              const int64_t n = is_written_out ? te::as_int(v.extent).value_or(1) : 1;
+              rest.push_back({&v.body, std::min(copies * std::clamp<int64_t>(n, 0, kMax), kMax)});
+            },
+            [](const te::Store&) {},
+            [&](const te::If& v) {
+              rest.push_back({&v.yes, copies});
+              rest.push_back({&v.no, copies});
+            },
+            [&](const te::Let& v) {
+              rest.push_back({&v.body, copies});
+            },
+            [&](const te::Alloc& v) {
+              rest.push_back({&v.body, copies});
+            },
+            [&](const te::Block& v) {
+              for (const te::Stmt& inner : v.stmts) rest.push_back({&inner, copies});
+            },
+            [](const te::Intrinsic&) {},
+        },
+        (*stmt)->kind);
   }
   return size;
 }

@@ -148,6 +148,22 @@ TEST(LoopCodegen, PassesLoopsOnThatWouldBeTooMuchCode) {
   EXPECT_THAT(report.remarks[0].reason, HasSubstr("loops of more than 65536 statements"));
 }
 
+TEST(LoopCodegen, CountsNoCodeForLoopsThatNeverRun) {
+  if (built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
+  Report report;
+  auto executable = built(R"(
+    loops f(x: f32[1000,1000]) -> (y: f32[1000,1000]) {
+      unrolled i in 0..1000 { unrolled j in 0..100 { y[i, j] = x[i, j] } }
+      unrolled k in 0..+-2000000 { y[0, 0] = x[0, 0] }
+    }
+    fn main(%x: f32[1000,1000]) { %0 = @f(%x)  return %0 })",
+                          {"llvm"}, &report);
+  ASSERT_TRUE(executable.ok()) << executable.status().to_string();
+  EXPECT_EQ(plugin_of(*executable, "f"), "json");
+  ASSERT_EQ(report.remarks.size(), 1u);
+  EXPECT_THAT(report.remarks[0].reason, HasSubstr("loops of more than 65536 statements"));
+}
+
 // The name is that of llvm's micro-kernel, which multiplies; the interpreter runs the declaration.
 TEST(LoopCodegen, ComputesWhatAKernelIsDeclaredTo) {
   const std::string text = R"te(
