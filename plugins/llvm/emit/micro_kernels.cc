@@ -124,7 +124,11 @@ Status Body::emit_intrinsic(const te::Intrinsic& call) {
     BYOC_TRY_STATUS(check_fma_tile(call));
     return emit_fma_tile(call);
   }
-  if (call.name == kPrefetch && !call.declaration) return emit_prefetch(call.places[0]);
+  if (call.name == kPrefetch && !call.declaration) {
+    if (call.places.size() == 1 && call.args.empty()) return emit_prefetch(call.places[0]);
+    return unimplemented(cat(kPrefetch, " takes 1 place and no values, not ", call.places.size(),
+                             " and ", call.args.size()));
+  }
   if (!te::index_error_op(call).empty()) return emit_index_error(call);
   return unimplemented(cat("no micro-kernel is called ", call.name));
 }

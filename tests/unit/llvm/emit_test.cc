@@ -238,5 +238,12 @@ TEST(EmitErrors, NameAnIntrinsicThatIsNotKnown) {
   EXPECT_EQ(kernel.status().message(), "no micro-kernel is called gemm_9x9");
 }
 
+TEST(EmitErrors, NameAPrefetchOfNoPlace) {
+  Tensor y("y", DType::kF32, {1});
+  te::LoopFunction function{"f", {}, {y}, te::make_intrinsic("prefetch", {}, {})};
+  auto kernel = llvm_plugin::compile_kernel(function, "k", test::this_machine(), {});
+  EXPECT_EQ(kernel.status().message(), "prefetch takes 1 place and no values, not 0 and 0");
+}
+
 }  // namespace
 }  // namespace byoc
