@@ -233,7 +233,9 @@ void Values::store(const te::Tensor& tensor, const te::Exprs& indices, Value val
   if (plan_.homes.at(tensor.id()).elements == 0) return;
   Value stored = ops_.to_storage(tensor.dtype(), value);
   Place at = place(tensor, indices);
-  if (lanes_ == 0 || at.stride == 0) store_scalar(at, stored);
+  // Different values with one place for all lanes: a condition leaves one lane on.
+  const bool is_one = at.stride == 0 && lanes_of(stored) == 0;
+  if (lanes_ == 0 || is_one) store_scalar(at, stored);
   else if (at.stride == 1) store_contiguous(at, splat(stored));
   else store_lanes(at, splat(stored));
 }

@@ -245,5 +245,19 @@ TEST(EmitErrors, NameAPrefetchOfNoPlace) {
   EXPECT_EQ(kernel.status().message(), "prefetch takes 1 place and no values, not 0 and 0");
 }
 
+// The indices of all lanes add up to one place, in which one lane stores.
+TEST(EmitStore, WritesThePlaceThatOneLaneMeans) {
+  Tensor x("x", DType::kF32, {4}), y("y", DType::kF32, {4, 1});
+  auto body = te::loop(
+      "i", 4,
+      [&](te::Expr i) {
+        return te::make_if(i == te::Expr(2), te::make_store(y, {i, te::Expr(2) - i}, x(i)));
+      },
+      LoopKind::kVectorized);
+  auto out = test::run_loops({"one_place", {x}, {y}, body}, {test::f32({1, 2, 3, 4})})[0];
+  EXPECT_EQ(out.as<float>()[2], 3);
+  EXPECT_EQ(out.as<uint32_t>()[3], 0xcdcdcdcd);
+}
+
 }  // namespace
 }  // namespace byoc
