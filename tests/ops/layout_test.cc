@@ -95,6 +95,8 @@ TEST(Conv2dNchwcInfer, RefusesChannelsThatDoNotFit) {
             "conv2d_nchwc: x has rank 3, expects 5 (x f32[8,4,4])");
   EXPECT_EQ(infer("conv2d_nchwc", {f32_type({1, 8, 4, 4}), f32_type({8, 8, 1, 1})}),
             "conv2d_nchwc: weight has rank 4, expects 6 (weight f32[8,8,1,1])");
+  EXPECT_EQ(infer("conv2d_nchwc", {f32_type({1, 1, 4, 4}), f32_type({1, 1, 1, 1, 1, 0})}),
+            "conv2d_nchwc: weight f32[1,1,1,1,1,0] has blocks of no channels (x f32[1,1,4,4])");
 }
 
 }  // namespace

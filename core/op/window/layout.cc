@@ -175,6 +175,8 @@ Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
       out.c % out.group != 0 || out.c / out.group != out.group_c)
     return shape_error(cat(kOp, ": group ", out.group, " and weight ", in[1], " do not fit"),
                        in[0]);
+  if (out.out_block == 0)
+    return shape_error(cat(kOp, ": weight ", in[1], " has blocks of no channels"), in[0]);
   const int64_t kernel[] = {w[2], w[3]};
   BYOC_TRY(std::vector<Window> windows, read_windows(kOp, attrs, kernel));
   out.row = windows[0], out.column = windows[1];
