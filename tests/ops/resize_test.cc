@@ -82,6 +82,12 @@ TEST(Resize, CropsAndExtrapolates) {
                i64({5}, {9, 1, 2, 3, 9}));
 }
 
+TEST(Resize, ReadsNoRegionUnlessItCrops) {
+  Values x = f32({1, 1, 2, 2}, {1, 2, 3, 4});
+  Attrs short_list = {{"roi", Floats{0.25}}};
+  expect_near(resized(x, {1, 1, 2, 2}, "linear", "half_pixel", short_list), x, 0);
+}
+
 TEST(Resize, LeavesOutTapsOutsideOfTheInput) {
   // Position 1/4 - 1/2 is between cells -1 and 0. Without cell -1 all the weight is on cell 0, and
   // for cubics also on cells 1 and 2.

@@ -19,7 +19,8 @@ AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
   map.scale =
       scales.empty() ? static_cast<double>(map.out) / static_cast<double>(map.in) : scales[d];
   map.width = map.scale * static_cast<double>(map.in);
-  if (!roi.empty()) map.roi_begin = roi[d], map.roi_end = roi[x->shape.size() + d];
+  if (map.coordinates == "tf_crop_and_resize")  // other rules may come with a list of any length
+    map.roi_begin = roi[d], map.roi_end = roi[x->shape.size() + d];
   return map;
 }
 
