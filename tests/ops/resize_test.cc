@@ -135,6 +135,11 @@ TEST(ResizeInfer, RejectsWhatDoesNotFit) {
             "resize: nearest is \"up\" (x f32[2])");
   EXPECT_EQ(error({2}, {{"sizes", Ints{2}}, {"coordinates", "tf_crop_and_resize"}}),
             "resize: roi has 0 entries, expected 2 (x f32[2])");
+  EXPECT_EQ(
+      error(
+          {2},
+          {{"sizes", Ints{2}}, {"scales", Floats{1e-30}}, {"mode", "linear"}, {"antialias", true}}),
+      "resize: antialias with a scale of 1e-30 (x f32[2])");
   EXPECT_EQ(infer("resize", {type_of(DType::kI32, {2})}, {{"sizes", Ints{2}}, {"mode", "linear"}}),
             "resize: x is i32[2], expects one of f32 f64 f16 bf16");
 }

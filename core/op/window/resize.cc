@@ -43,6 +43,9 @@ constexpr std::string_view kCoordinates[] = {
 constexpr std::string_view kNearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                          "ceil"};
 
+// A cell of the result has about four taps, divided by the scale.
+constexpr double kLeastSmoothScale = 0x1p-31;
+
 Status one_of(const Attrs& attrs, const char* name, std::span<const std::string_view> words,
               TypeId x) {
   std::string word = attrs.s(name, words[0]);
@@ -67,6 +70,10 @@ Status check_attrs(TypeId x, const Attrs& attrs) {
     return shape_error(cat("resize: sizes has ", sizes.size(), " entries, expected ", rank), x);
   if (!scales.empty() && scales.size() != rank)
     return shape_error(cat("resize: scales has ", scales.size(), " entries, expected ", rank), x);
+  for (double scale : scales) {
+    if (attrs.b("antialias", false) && !(scale >= kLeastSmoothScale))
+      return shape_error(cat("resize: antialias with a scale of ", scale), x);
+  }
   bool crops = attrs.s("coordinates", "half_pixel") == "tf_crop_and_resize";
   if (crops && roi.size() != 2 * rank)
     return shape_error(cat("resize: roi has ", roi.size(), " entries, expected ", 2 * rank), x);
