@@ -14,9 +14,12 @@ std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, Tili
   const bool is_known = std::ranges::all_of(anchor.outputs[0].shape(), [](const te::Expr& extent) {
     return te::as_int(extent).value_or(0) >= 1;
   });
-  if (!is_known) return std::nullopt;
+  const te::Compute& compute = std::get<te::Compute>(anchor.kind);
+  const bool has_terms = std::ranges::all_of(
+      compute.reduce, [](const te::Axis& axis) { return extent_of(axis) >= 1; });
+  if (!is_known || !has_terms) return std::nullopt;
   te::Target of_tiles = target;
-  if (has_pairs(std::get<te::Compute>(anchor.kind))) --of_tiles.vector_registers;
+  if (has_pairs(compute)) --of_tiles.vector_registers;
   const std::optional<TilingTemplate> tilings = tilings_of(anchor, of_tiles);
   if (!tilings) return std::nullopt;
   auto at = [&dag, what = *what, tiling = tilings->at](const Point& point) {

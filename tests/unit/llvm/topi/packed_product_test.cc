@@ -3,6 +3,7 @@
 // once, the last one is filled up. Compared with loops in this file.
 #include <cmath>
 #include <random>
+#include <tuple>
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
@@ -154,6 +155,26 @@ TEST(PackedProduct, IsForConstantsOfSeveralVectors) {
   EXPECT_FALSE(loops_of({5, 67, 19}, 3).constants.has_value());
   EXPECT_FALSE(loops_of({5, 7, 19}, 2).constants.has_value());
   EXPECT_FALSE(loops_of({5, 67, 0}, 2).constants.has_value());
+}
+
+// Neither has a tile, whose costs would be numbers divided by the terms.
+TEST(PackedProduct, MayHaveNoTerms) {
+  const std::tuple<const char*, TensorType, TensorType> cases[] = {
+      {"matmul_packed", {DType::kF32, {4, 0}}, {DType::kF32, {4, 0, 16}}},
+      {"conv2d_nchwc", {DType::kF32, {1, 0, 6, 6, 8}}, {DType::kF32, {1, 0, 3, 3, 8, 16}}},
+  };
+  for (const auto& [op, left, right] : cases) {
+    SCOPED_TRACE(op);
+    IRModule module;
+    FunctionBuilder f(module, all_ops());
+    ValueId a = f.param("a", left), b = f.param("b", right);
+    ASSERT_TRUE(f.finish("main", {f.call(op, {a, b})}).ok());
+    const te::Target target = llvm_plugin::host_target();
+    auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
+                                   llvm_plugin::topi::strategies());
+    ASSERT_TRUE(dag.ok()) << dag.status().message();
+    EXPECT_TRUE(llvm_plugin::lower_with_constants(*dag, 2, target).ok());
+  }
 }
 
 }  // namespace
