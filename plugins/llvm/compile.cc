@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/loaded.h"
 
 namespace byoc::llvm_plugin {
@@ -56,6 +57,7 @@ Compiled compile_kernels(std::span<const KernelJob> jobs, const CompileOptions& 
   std::atomic<uint32_t> done{0};
   auto compile_one = [&](size_t job) {
     size_t k = distinct[job];
+    BYOC_CHECK(k < jobs.size(), "job ", k, " of ", jobs.size());
     auto kernel = guarded([&] { return find_or_compile(jobs[k], symbols[k], options); });
     if (kernel.ok()) out.kernels[k] = std::make_shared<const Kernel>(*std::move(kernel));
     else out.errors[k] = std::move(kernel.status());
@@ -69,6 +71,8 @@ Compiled compile_kernels(std::span<const KernelJob> jobs, const CompileOptions& 
   }
   for (size_t k = 0; k < jobs.size(); ++k) {
     size_t from = first.at(symbols[k]);
+    BYOC_CHECK((out.kernels[from] != nullptr) == out.errors[from].ok(), "job ", from,
+               " has no end");
     if (from == k) continue;
     out.kernels[k] = out.kernels[from];
     out.errors[k] = out.errors[from];
@@ -133,6 +137,7 @@ Result<ConstantCode> link_constants(std::span<const ConstantKernel* const> kerne
   if (kernels.empty()) return out;
   std::vector<const Kernel*> functions;
   for (const ConstantKernel* constants : kernels) {
+    BYOC_CHECK(constants != nullptr && constants->kernel != nullptr, "constants have a kernel");
     functions.push_back(constants->kernel.get());
     out.makers.push_back({constants->kernel->workspace_bytes, constants->output_bytes});
   }
@@ -144,6 +149,8 @@ Result<std::vector<PackedConstants>> run_constants(const ConstantCode& code,
                                                    std::span<const ConstantInputs> inputs) {
   std::vector<PackedConstants> out;
   if (code.makers.empty()) return out;
+  BYOC_CHECK(inputs.size() == code.makers.size(), code.makers.size(), " kernels get the inputs of ",
+             inputs.size());
   BYOC_TRY(const auto loaded, LoadedObject::load(code.object, sdk::host().table()));
   const ContentKey object = content_key(std::as_bytes(std::span(code.object)));
   for (size_t k = 0; k < code.makers.size(); ++k) {

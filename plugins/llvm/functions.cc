@@ -88,6 +88,7 @@ class Request {
 };
 
 void Request::find_or_lower(size_t f, FunctionModule& function) {
+  BYOC_CHECK(f < functions_.size(), "function ", f, " of ", functions_.size());
   contracts_[f] = contract_ && !rounds_each_op(function.module);
   if (options_.cache && options_.cache->is_usable()) {
     const std::string use = cat(function.when == SplitWhen::kAlways, contracts_[f] != 0, "\n",
@@ -104,6 +105,7 @@ void Request::find_or_lower(size_t f, FunctionModule& function) {
 }
 
 void Request::add_jobs(size_t f) {
+  BYOC_CHECK(lowered_[f] && machine_.ok() && host_.ok(), "function ", f, " is lowered");
   const Lowered& lowered = *lowered_[f];
   const EmitOptions emit{contracts_[f] != 0, std::max(target_.threads, 1U),
                          lowered.sequence.has_value()};
@@ -117,6 +119,8 @@ void Request::take(size_t f) {
   Lowered& lowered = *lowered_[f];
   CompiledFunction& out = out_.functions[f];
   auto take_next = [&] {
+    BYOC_CHECK(next_ < compiled_.kernels.size(), "kernel ", next_, " of ",
+               compiled_.kernels.size());
     if (!compiled_.errors[next_].ok()) out_.errors[f] = compiled_.errors[next_];
     return compiled_.kernels[next_++];
   };
@@ -139,6 +143,8 @@ CompiledFunctions Request::run(const ForEach& read_each) {
     return std::move(out_);
   }
   std::vector<FunctionModule> modules = read_functions(functions_, read_each);
+  BYOC_CHECK(modules.size() == functions_.size(), modules.size(), " modules of ", functions_.size(),
+             " functions are read");
   for (size_t f = 0; f < modules.size(); ++f) out_.errors[f] = modules[f].error;
   auto has_error = [&] {
     return std::ranges::any_of(out_.errors, [](const Status& s) { return !s.ok(); });

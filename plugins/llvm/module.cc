@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/base/index_error.h"
 #include "plugins/llvm/store/bytes.h"
 
@@ -19,7 +20,10 @@ std::string pack(const std::vector<Signature>& functions, const Packing& packing
     put_text(out, f.symbol);
     for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace_bytes}) put_number(out, x);
     put_number(out, f.constants.size());
-    for (const std::string& key : f.constants) out += key;
+    for (const std::string& key : f.constants) {
+      BYOC_CHECK(key.size() == sizeof byoc_const::key, "a key of ", key.size(), " bytes");
+      out += key;
+    }
     put_text(out, f.types);
     put_text(out, {reinterpret_cast<const char*>(f.const_use.data()), f.const_use.size()});
     put_numbers(out, f.packed_from);
@@ -96,12 +100,16 @@ NativeModule::NativeModule(std::string object, std::string compat, std::vector<S
       functions_(std::move(functions)),
       constants_(std::move(constants)),
       packing_(std::move(packing)),
-      kernels_(functions_.size()) {}
+      kernels_(functions_.size()) {
+  BYOC_CHECK(constants_.size() == functions_.size(), functions_.size(),
+             " functions have constants of ", constants_.size());
+}
 
 NativeModule::~NativeModule() = default;
 
 // Makes the kernel of function k. Code for another processor can be saved, and not loaded here.
 std::unique_ptr<sdk::Kernel> NativeModule::make_kernel(size_t k) {
+  BYOC_CHECK(k < functions_.size(), "function ", k, " of ", functions_.size());
   if (!loaded_ && load_error_.empty()) {
     auto result = LoadedObject::load(object_, sdk::host().table());
     if (result.ok()) loaded_ = *std::move(result);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "byoc/base/buffer.h"
+#include "byoc/base/check.h"
 #include "byoc/plugin/abi.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -58,6 +59,8 @@ Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::st
   auto context = std::make_unique<llvm::LLVMContext>();
   BYOC_TRY(auto target, make_target_machine(machine, effort));
   BYOC_TRY(Emitted emitted, emit_function(function, symbol, machine, *target, options, *context));
+  BYOC_CHECK(emitted.workspace_bytes % 64 == 0, symbol, " has a workspace of ",
+             emitted.workspace_bytes, " bytes, which are no whole lines");
   optimise(*emitted.module, *target, effort);
   return Optimised{std::move(context), std::move(target), std::move(emitted)};
 }
@@ -72,6 +75,8 @@ class TableModule {
                            std::span<const std::string> signatures) {
     BYOC_TRY(auto target, make_target_machine(machine_, Effort::kLittle));
     set_target(module_, *target);
+    BYOC_CHECK(signatures.empty() || signatures.size() == functions.size(), functions.size(),
+               " functions have ", signatures.size(), " signatures");
     std::vector<llvm::Constant*> fns;
     for (size_t k = 0; k < functions.size(); ++k)
       fns.push_back(function_table(*functions[k], k < signatures.size() ? signatures[k] : ""));
@@ -159,6 +164,7 @@ Result<std::string> link_native(std::span<const Kernel* const> functions, const 
   std::set<std::string> taken;
   for (std::span<const Kernel* const> kernels : {functions, callees}) {
     for (const Kernel* kernel : kernels) {
+      BYOC_CHECK(kernel != nullptr && !kernel->symbol.empty(), "a kernel has code and a symbol");
       bool is_new = !kernel->object.empty() && taken.insert(kernel->symbol).second;
       if (is_new) objects.push_back(kernel->object);
     }

@@ -59,6 +59,8 @@ Layout layout_of(const LinkedSequence& linked) {
   out.arena = rounded(most * sizeof(void*));
   out.inner = out.arena + rounded(linked.sequence.arena_bytes);
   out.bytes = out.inner + inner;
+  BYOC_CHECK(out.arena % Sequence::kUnit == 0 && out.inner % Sequence::kUnit == 0,
+             "the parts of a workspace are aligned");
   return out;
 }
 
@@ -118,6 +120,7 @@ void Interpreter::emit_entry(const std::string& symbol, const std::vector<int32_
   llvm::Function* entry = make_function(symbol, {b_.getPtrTy()});
   entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
   b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "", entry));
+  BYOC_CHECK(table.size() >= 2, "a table of ", table.size(), " numbers calls nothing");
   Value data = global(llvm::ConstantDataArray::get(b_.getContext(), table));
   b_.CreateRet(b_.CreateCall(run_, {entry->getArg(0), data, b_.getInt64(table.size()),
                                     b_.getInt64(layout.arena), b_.getInt64(layout.inner)}));
@@ -222,6 +225,7 @@ Result<CompiledSequences> compile_sequences(std::span<const LinkedSequence> sequ
     if (is_new) interpreter.emit_entry(at->second, at->first.first, layout);
     out.functions.push_back({at->second, "", layout.bytes});
   }
+  BYOC_CHECK(out.functions.size() == sequences.size(), "a function per sequence");
   interpreter.emit(pieces.symbols());
   BYOC_TRY(out.code.object, generate(module, *target, CodeKind::kObject));
   out.code.symbol = "sequences";

@@ -20,6 +20,7 @@ constexpr int64_t kMostInstructions = 2048;   // of one kernel: about half a sec
 constexpr int64_t kPieceInstructions = 1024;  // of a piece of several ops
 constexpr int64_t kSmallElements = 4096;  // tensors that stay in the first cache: one op a piece
 constexpr size_t kMostOperands = 64;      // of one concat
+constexpr int32_t kNowhere = INT32_MIN;   // the place of a value that stays inside of a piece
 
 // A key of plain numbers, for maps.
 class Key {
@@ -42,7 +43,11 @@ class Normalizer {
   Result<Function> run();
 
  private:
-  ValueId mapped(ValueId old) const { return {first_[old.node], old.output}; }
+  ValueId mapped(ValueId old) const {
+    BYOC_CHECK(first_[old.node] < to_.nodes.size(), "value ", old.node,
+               " is read before it is copied");
+    return {first_[old.node], old.output};
+  }
   Status copy(uint32_t node);
   Result<uint32_t> concat(const Call& call, std::vector<ValueId> args, Symbol loc);
 
@@ -52,6 +57,7 @@ class Normalizer {
 };
 
 Result<uint32_t> Normalizer::concat(const Call& call, std::vector<ValueId> args, Symbol loc) {
+  BYOC_CHECK(!args.empty(), "a concat of nothing has no end");
   for (;;) {
     std::vector<ValueId> joined;
     for (size_t k = 0; k < args.size(); k += kMostOperands) {
@@ -82,7 +88,7 @@ Status Normalizer::copy(uint32_t index) {
 Result<Function> Normalizer::run() {
   const OpDef* identity = all_ops().find("identity");
   BYOC_CHECK(identity != nullptr, "there is an op that copies");
-  first_.resize(from_.nodes.size());
+  first_.assign(from_.nodes.size(), UINT32_MAX);
   for (uint32_t node = 0; node < from_.nodes.size(); ++node) BYOC_TRY_STATUS(copy(node));
   std::map<ValueId, bool> taken;
   for (ValueId result : from_.results) {
@@ -125,7 +131,15 @@ class Splitter {
                       const std::vector<ValueId>& results) const;
   uint32_t piece_of(uint32_t begin, uint32_t end, const std::vector<ValueId>& params,
                     const std::vector<ValueId>& results);
-  uint32_t value(ValueId v) const { return first_value_[v.node] + v.output; }
+  uint32_t value(ValueId v) const {
+    BYOC_CHECK(first_value_[v.node] + v.output < first_value_[v.node + 1], "node ", v.node,
+               " has no value ", v.output);
+    return first_value_[v.node] + v.output;
+  }
+  int32_t place(ValueId v) const {
+    BYOC_CHECK(place_[value(v)] != kNowhere, "value ", v.node, "#", v.output, " has no memory");
+    return place_[value(v)];
+  }
 
   const Function& function_;
   const te::Target& target_;
@@ -224,7 +238,6 @@ void Splitter::find_lives() {
 // Places values. Parameters and results are the caller's; other values that cross chunks
 // are in the arena.
 void Splitter::place_values() {
-  constexpr int32_t kNowhere = INT32_MIN;
   place_.assign(first_value_.back(), kNowhere);
   int32_t operand = 0;
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
@@ -245,8 +258,12 @@ void Splitter::place_values() {
     }
   }
   ArenaPlan plan = plan_arena(lives);
-  for (size_t k = 0; k < of.size(); ++k)
+  BYOC_CHECK(plan.offsets.size() == of.size(), of.size(), " values have ", plan.offsets.size(),
+             " places");
+  for (size_t k = 0; k < of.size(); ++k) {
+    BYOC_CHECK(plan.offsets[k] % Sequence::kUnit == 0, "a value at ", plan.offsets[k], " bytes");
     place_[of[k]] = ~static_cast<int32_t>(plan.offsets[k] / Sequence::kUnit);
+  }
   out_.sequence.arena_bytes = plan.bytes;
 }
 
@@ -304,13 +321,15 @@ void Splitter::add_piece(uint32_t begin, uint32_t end) {
   }
   if (results.empty()) return;
   Sequence::Call call{piece_of(begin, end, params, results), {}};
-  for (ValueId param : params) call.args.push_back(place_[value(param)]);
-  for (ValueId result : results) call.args.push_back(place_[value(result)]);
+  for (ValueId param : params) call.args.push_back(place(param));
+  for (ValueId result : results) call.args.push_back(place(result));
   out_.sequence.calls.push_back(std::move(call));
 }
 
 Result<Split> Splitter::run() {
   BYOC_TRY(chunk_of_, cut());
+  BYOC_CHECK(chunk_of_.size() == function_.nodes.size(), "a chunk per node, got ",
+             chunk_of_.size());
   find_lives();
   place_values();
   for (uint32_t node = 0; node < function_.nodes.size();) {

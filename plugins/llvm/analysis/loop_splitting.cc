@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin {
@@ -68,6 +69,7 @@ void Comparisons::collect(const te::Stmt& stmt, int64_t times) {
 
 // Merges the ranges before the longest into a prologue, and those after it into an epilogue.
 std::vector<LoopRange> longest_as_body(const std::vector<LoopRange>& runs) {
+  BYOC_CHECK(!runs.empty(), "a loop has a range");
   auto longest = std::max_element(
       runs.begin(), runs.end(),
       [](const LoopRange& a, const LoopRange& b) { return a.last - a.first < b.last - b.first; });
@@ -101,6 +103,11 @@ std::vector<LoopRange> split_loop(const te::For& loop, Ranges ranges, int64_t co
     before = std::move(now);
   }
   if (runs.size() > 3) runs = longest_as_body(runs);
+  BYOC_CHECK(runs.front().first == 0 && runs.back().last == extent, "the ranges of loop ",
+             loop.var.name(), " end at ", runs.back().last, " of ", extent);
+  for (size_t k = 1; k < runs.size(); ++k)
+    BYOC_CHECK(runs[k - 1].last == runs[k].first, "the ranges of loop ", loop.var.name(),
+               " have a gap at ", runs[k].first);
   const auto count = static_cast<int64_t>(runs.size());
   return count * copies * inside.stores() <= kMostStores ? runs : whole;
 }

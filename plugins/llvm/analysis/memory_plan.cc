@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "byoc/base/arena.h"
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin {
@@ -105,7 +106,10 @@ Status Planner::walk_loop(const te::StmtNode& node, const te::For& loop) {
     parallels_.push_back(&node);
   }
   loops_.push_back({now_++, {}});
+  const size_t depth = loops_.size();
   BYOC_TRY_STATUS(walk(loop.body));
+  BYOC_CHECK(loops_.size() == depth, "a walk of a loop began at depth ", depth, " and ends at ",
+             loops_.size());
   for (const void* id : loops_.back().touched) {
     LiveRange& range = live_ranges_.at(id);
     range.last = std::max(range.last, now_);
@@ -166,7 +170,12 @@ void Planner::place(const te::StmtNode* parallel, uint64_t& bytes) {
       add_range(live_ranges_.at(node), region.slot_bytes * plan_.slots, region.offset);
   }
   ArenaPlan arena = plan_arena(lifetimes);
+  BYOC_CHECK(arena.offsets.size() == offsets.size(), offsets.size(), " lifetimes have ",
+             arena.offsets.size(), " places");
   for (size_t k = 0; k < offsets.size(); ++k) *offsets[k] = arena.offsets[k];
+  for (size_t k = 0; k < offsets.size(); ++k)
+    BYOC_CHECK(*offsets[k] + lifetimes[k].bytes <= arena.bytes, "a tensor at ", *offsets[k],
+               " ends after ", arena.bytes, " bytes");
   bytes = arena.bytes;
 }
 
@@ -177,6 +186,8 @@ Result<MemoryPlan> Planner::plan(const te::LoopFunction& function) {
   for (const te::Tensor& tensor : function.outputs)
     BYOC_TRY_STATUS(add(tensor, Home::kArgument, number++));
   BYOC_TRY_STATUS(walk(function.body));
+  BYOC_CHECK(loops_.empty() && parallel_ == nullptr, "the walk is inside of ", loops_.size(),
+             " loops at its end");
   for (const te::StmtNode* node : parallels_) place(node, plan_.parallel[node].slot_bytes);
   place(nullptr, plan_.workspace_bytes);
   return std::move(plan_);

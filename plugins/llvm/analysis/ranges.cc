@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/walk.h"
 
@@ -141,6 +142,8 @@ te::Expr Ranges::simplified(const te::Expr& x) const {
 }
 
 bool Ranges::is_inside(const te::Load& load) const {
+  BYOC_CHECK(load.indices.size() == load.tensor.rank(), "tensor ", load.tensor.name(), " has rank ",
+             load.tensor.rank(), " and is read by ", load.indices.size(), " indices");
   for (size_t k = 0; k < load.indices.size(); ++k) {
     auto extent = te::as_int(load.tensor.shape()[k]);
     if (!extent || !of(load.indices[k]).is_within(0, *extent - 1)) return false;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/te/stmt.h"
 
 namespace byoc::llvm_plugin {
@@ -18,7 +19,11 @@ struct Range {
 
 class Ranges {
  public:
-  void set(const te::Var& var, Range range) { vars_[var.id()] = range; }
+  void set(const te::Var& var, Range range) {
+    BYOC_CHECK(range.low <= range.high, "variable ", var.name(), " is in [", range.low, ", ",
+               range.high, "]");
+    vars_[var.id()] = range;
+  }
   /// States that the variable is a multiple of `factor`.
   void set_factor(const te::Var& var, int64_t factor) { factors_[var.id()] = factor; }
   Range of(const te::Expr& x) const;

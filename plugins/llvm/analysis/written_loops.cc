@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/te/module.h"
 
@@ -25,6 +26,7 @@ int64_t size_of(const te::Stmt& root) {
     const auto [stmt, copies] = rest.back();
     rest.pop_back();
     if (stmt->is_empty()) continue;
+    BYOC_CHECK(0 <= copies && copies <= kMax, "a statement is written out ", copies, " times");
     size += copies;
     std::visit(
         overloaded{

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin {
@@ -68,6 +69,8 @@ void Hoister::fill_rest() {
   for (size_t s = 0; s < dag_.stages.size(); ++s) {
     if (!is_hoisted_[s]) read.merge(tensors_read(dag_.stages[s]));
   }
+  BYOC_CHECK(is_hoisted_.size() == dag_.stages.size(), "a decision per stage, got ",
+             is_hoisted_.size());
   for (const te::Tensor& output : dag_.outputs) read.insert(output.id());
   Tensors dropped;
   for (size_t k = 0; k < dag_.inputs.size(); ++k) {
@@ -89,6 +92,8 @@ void Hoister::fill_rest() {
       out_.constants.outputs.push_back(output);
     }
   }
+  BYOC_CHECK(out_.is_kept.size() == dag_.inputs.size() - inputs_, "a fact per constant, got ",
+             out_.is_kept.size());
   out_.rest.name = dag_.name;
   out_.rest.outputs = dag_.outputs;
 }
@@ -114,6 +119,7 @@ void Hoister::fill_constants() {
 }
 
 std::optional<Hoisted> Hoister::run() {
+  BYOC_CHECK(inputs_ <= dag_.inputs.size(), inputs_, " inputs of ", dag_.inputs.size());
   find_stages();
   if (std::ranges::find(is_hoisted_, true) == is_hoisted_.end()) return std::nullopt;
   fill_rest();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/constants/hoist.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/prefetch.h"
@@ -34,6 +35,12 @@ Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
   te::Target in_blocks = target;  // parallel loops: the host may release memory between blocks
   in_blocks.threads = std::max(target.threads, 2u);
   BYOC_TRY(te::LoopFunction constants, lower_at(hoisted->constants, in_blocks, nullptr));
+  BYOC_CHECK(constants.inputs.size() == hoisted->reads.size(), "the code for constants has ",
+             constants.inputs.size(), " inputs and reads ", hoisted->reads.size());
+  const auto kept = static_cast<size_t>(std::ranges::count(hoisted->is_kept, true));
+  BYOC_CHECK(out.loops.inputs.size() == inputs + kept + constants.outputs.size(), "the kernel has ",
+             out.loops.inputs.size(), " inputs of ", inputs, ", ", kept, " and ",
+             constants.outputs.size());
   out.constants =
       ConstantLoops{std::move(constants), std::move(hoisted->reads), std::move(hoisted->is_kept)};
   return out;

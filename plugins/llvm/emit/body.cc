@@ -103,10 +103,13 @@ Status Body::emit_serial(const te::For& loop) {
 
 // Emits the ranges one after another, each with the loop variable bounded to that range.
 Status Body::emit_split(const te::For& loop, Value begin, const std::vector<LoopRange>& ranges) {
+  BYOC_CHECK(te::as_int(loop.begin), "loop ", loop.var.name(), " is split and begins at no number");
   const int64_t low = *te::as_int(loop.begin), copies = copies_;
   copies_ *= static_cast<int64_t>(ranges.size());
   Status status;
   for (const LoopRange& iterations : ranges) {
+    BYOC_CHECK(iterations.first < iterations.last, "a part of loop ", loop.var.name(),
+               " has iterations");
     const Range range{low + iterations.first, low + iterations.last - 1};
     Value first =
         builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(iterations.first)));
@@ -130,6 +133,7 @@ Status Body::emit_range(const te::For& loop, Value first, Value last) {
   if (ranges.size() == 1)
     return emit_counted(loop, builder_.CreateAdd(begin, first), builder_.CreateAdd(begin, last),
                         false, range_of(loop));
+  BYOC_CHECK(te::as_int(loop.begin), "loop ", loop.var.name(), " is split and begins at no number");
   const int64_t low = *te::as_int(loop.begin);
   copies_ = static_cast<int64_t>(ranges.size());
   for (const LoopRange& part : ranges) {
@@ -190,6 +194,9 @@ Status Body::emit_let(const te::Let& let) {
 
 Status Body::emit_alloc(const te::Alloc& alloc) {
   const Home& home = unit_.plan.homes.at(alloc.tensor.id());
+  const Value from = home.kind == Home::kSlot ? slot_ : workspace_;
+  BYOC_CHECK(home.kind == Home::kStack || from != nullptr, "tensor ", alloc.tensor.name(),
+             " has its memory in none that this function gets");
   Value base = nullptr;
   if (home.kind == Home::kStack) {
     llvm::BasicBlock& entry = function_->getEntryBlock();
@@ -200,8 +207,7 @@ Status Body::emit_alloc(const te::Alloc& alloc) {
     memory->setAlignment(llvm::Align(32));
     base = memory;
   } else {
-    base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(),
-                                       home.kind == Home::kSlot ? slot_ : workspace_, home.offset);
+    base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from, home.offset);
   }
   values_.set_base(alloc.tensor.id(), base);
   Status status = emit(alloc.body);
@@ -210,6 +216,8 @@ Status Body::emit_alloc(const te::Alloc& alloc) {
 }
 
 Status Body::emit_masked(const te::If& branch, Value condition) {
+  BYOC_CHECK(lanes_of(condition) == values_.lanes(), "a condition of ", lanes_of(condition),
+             " lanes in a loop of ", values_.lanes());
   Value outer = values_.mask();
   Value on = values_.mask_and(condition);
   Value off = values_.mask_and(builder_.CreateNot(condition));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/emit/body.h"
@@ -27,6 +28,8 @@ Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) 
     body.values().set_base(tensor.id(), out->getArg(number++));
   for (const te::Tensor& tensor : function.outputs)
     body.values().set_base(tensor.id(), out->getArg(number++));
+  BYOC_CHECK(number + 3 == out->arg_size(), "the body has ", out->arg_size(), " arguments for ",
+             number, " tensors");
   body.set_memory(out->getArg(number), out->getArg(number + 1), nullptr);
   body.set_call(out->getArg(number + 2));
   BYOC_TRY_STATUS(body.emit(function.body));
@@ -36,6 +39,7 @@ Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) 
 
 // Emits the function that the runtime calls. It loads the body's arguments from the call.
 void make_entry(Unit& unit, llvm::Function* body) {
+  BYOC_CHECK(body->arg_size() >= 3, "the body gets host, workspace and call");
   llvm::LLVMContext& context = unit.module.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);
   llvm::Function* entry = make_function(unit, unit.symbol, {ptr});

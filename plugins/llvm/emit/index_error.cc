@@ -2,6 +2,7 @@
 // Errors of a run: what the runtime reads when a native function returns BYOC_OUT_OF_RANGE.
 #include <cstddef>
 
+#include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/emit/body.h"
@@ -13,6 +14,7 @@ Status Body::emit_index_error(const te::Intrinsic& error) {
   const std::string_view op = te::index_error_op(error);
   if (call_ == nullptr) return unimplemented(cat("a parallel loop that checks indices of ", op));
   values_.begin_statement();
+  BYOC_CHECK(error.args.size() == 3, "an index error of ", error.args.size(), " values");
   llvm::Type *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
   auto at = [&](Value base, size_t offset) {
     return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), base, offset);

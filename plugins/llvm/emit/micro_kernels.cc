@@ -51,6 +51,8 @@ class FmaTileCode {
       b_.CreateAlignedStore(sums[k], sum_place(c, static_cast<int64_t>(k)), llvm::Align(4));
   }
   std::vector<Value> add_products(Value a, Value b, const std::vector<Value>& sums) {
+    BYOC_CHECK(sums.size() == static_cast<size_t>(tile_.rows * tile_.vectors), "a tile of ",
+               tile_.rows, " x ", tile_.vectors, " vectors has ", sums.size(), " sums");
     std::vector<Value> columns, out;
     for (int64_t v = 0; v < tile_.vectors; ++v)
       columns.push_back(b_.CreateAlignedLoad(vector_, moved(b, v * kLanes), llvm::Align(4)));
@@ -148,6 +150,7 @@ Status Body::emit_prefetch(const te::Place& place) {
 // memory they come from.
 Status Body::emit_fma_tile(const te::Intrinsic& call) {
   values_.begin_statement();
+  BYOC_CHECK(call.places.size() == 3, "an fma_tile of ", call.places.size(), " places");
   const FmaTile tile(call);
   FmaTileCode code(builder_, ops_, tile);
   Value a = values_.address_of(call.places[0]), b = values_.address_of(call.places[1]);

@@ -3,6 +3,7 @@
 // The values it uses from outside the loop (captures) are passed in a struct on the caller's stack.
 #include <cstddef>
 
+#include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/emit/body.h"
@@ -42,6 +43,7 @@ llvm::Function* make_function(Unit& unit, const std::string& name,
 }
 
 llvm::Value* Body::host_field(size_t offset, llvm::Type* type) {
+  BYOC_CHECK(offset % 8 == 0, "a field of byoc_host at ", offset, " is not aligned");
   Value place = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), host_, offset);
   return builder_.CreateAlignedLoad(type, place, llvm::Align(8));
 }
@@ -87,6 +89,8 @@ llvm::Function* Body::make_range_function(const te::For& loop, const Captures& c
     else body.values_.bind_id(one.id, range->getArg(k));
     if (one.is_argument) range->addParamAttr(k, llvm::Attribute::NoAlias);
   }
+  BYOC_CHECK(range->arg_size() == n + 4, "a range has ", range->arg_size(), " arguments for ", n,
+             " captures");
   body.set_memory(range->getArg(n), nullptr, range->getArg(n + 1));
   status = body.emit_range(loop, range->getArg(n + 2), range->getArg(n + 3));
   if (status.ok()) body.finish();
@@ -106,6 +110,8 @@ llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures
   std::vector<llvm::Type*> fields = captures.types;
   fields.insert(fields.end(), 3, i64);  // extent, pieces, is_by_worker
   auto* type = llvm::StructType::get(b.getContext(), fields);
+  BYOC_CHECK(range->arg_size() == captures.types.size() + 2, "a range has ", range->arg_size(),
+             " arguments, its thunk ", captures.types.size(), " fields");
   std::vector<Value> loaded;
   for (unsigned k = 0; k < fields.size(); ++k)
     loaded.push_back(b.CreateLoad(fields[k], b.CreateStructGEP(type, thunk->getArg(0), k)));
@@ -123,6 +129,9 @@ llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures
 void Body::call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces,
                        uint64_t slot_bytes) {
   llvm::IRBuilder<>& b = builder_;
+  BYOC_CHECK(unit_.plan.slots > 0, "a loop with slots has one at least");
+  BYOC_CHECK(arguments.size() + 2 == range->arg_size(), "a range has ", range->arg_size(),
+             " arguments, and its pieces pass ", arguments.size(), " and 2");
   Value lo = function_->getArg(1), hi = function_->getArg(2);
   // A loop inside of another runs on one thread, whose number may be any.
   Value worker = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
@@ -190,6 +199,8 @@ Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value
   const Value count = workers();
   const Pieces pieces = pieces_of(extent, count);
   fields.insert(fields.end(), {host_, slots, pieces.extent, pieces.count, pieces.is_by_worker});
+  BYOC_CHECK(fields.size() == captures.types.size() + 3, "the context has ", fields.size(),
+             " fields, the thunk reads ", captures.types.size() + 3);
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
   Value context = host_field(offsetof(byoc_host, ctx), ptr);
   Value n = with_slots ? pieces.count : extent;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/emit/body.h"
@@ -69,6 +70,7 @@ bool Body::can_vectorize(const te::Stmt& stmt) {
 Status Body::emit_lanes(const te::For& loop, Value first, unsigned lanes, int64_t factor) {
   values_.ranges().set(loop.var, range_of(loop));
   if (lanes == 1) return emit_once(loop, first, range_of(loop));
+  BYOC_CHECK(std::has_single_bit(lanes), "a vector of ", lanes, " lanes");
   values_.ranges().set_factor(loop.var, factor);
   values_.begin_lanes(loop.var, first, lanes);
   ++vectors_written_;
@@ -128,6 +130,7 @@ Status Body::emit_vectorized(const te::For& loop) {
         emit_lanes(loop, first, static_cast<unsigned>(lanes), std::gcd(begin_factor, done)));
     done += lanes;
   }
+  BYOC_CHECK(done == std::max<int64_t>(extent, 0), "vectors have ", done, " of ", extent, " lanes");
   return {};
 }
 

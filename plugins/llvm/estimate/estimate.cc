@@ -39,7 +39,10 @@ struct Op {
   bool has_constant_weight = false;
 
   OpFamily family() const { return call.op->facts.family; }
-  Shape shape(size_t k) const { return in[k]->shape; }
+  Shape shape(size_t k) const {
+    BYOC_CHECK(k < in.size(), "operand ", k, " of ", call.op->name, " with ", in.size());
+    return in[k]->shape;
+  }
   double flops() const { return byoc::flops(*call.op, in, out, *call.attrs); }
 };
 
@@ -73,6 +76,7 @@ double elements_of_outputs(const Op& op) {
 }
 
 const byoc_rate& peak_of(const Op& op, const sdk::Machine& machine) {
+  BYOC_CHECK(!op.in.empty(), "an op without operands has no peak");
   const DType dtype = op.in[0]->dtype;
   const bool is_small = dtype == DType::kI8 || dtype == DType::kU8;
   return is_small && machine.raw().i8.one > 0 ? machine.raw().i8 : machine.raw().f32;

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <thread>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "lld/Common/Driver.h"
 #include "llvm/IR/IRBuilder.h"
@@ -64,6 +65,8 @@ class PrivateFolder {
     if (!path_.empty()) ::rmdir(path_.c_str());
   }
   std::string file(const std::string& name) {
+    BYOC_CHECK(!path_.empty() && name.find('/') == std::string::npos, "the file ", name,
+               " is not in the folder ", path_);
     files_.push_back(path_ + "/" + name);
     return files_.back();
   }
@@ -177,6 +180,7 @@ Result<std::set<std::string>> undefined_symbols(std::span<const std::string> obj
 /// Makes a library of that name with those functions, all empty: enough to link against.
 Result<std::string> make_stub(const std::string& soname, const std::vector<std::string>& symbols,
                               const Machine& machine) {
+  BYOC_CHECK(!symbols.empty(), "the stub of ", soname, " has functions");
   llvm::LLVMContext context;
   llvm::Module module("stub", context);
   BYOC_TRY(auto target, make_target_machine(machine, Effort::kLittle));
@@ -250,6 +254,7 @@ bool is_libc(std::string_view symbol) {
 
 Result<std::string> link_shared(std::span<const std::string> objects, const std::string& exported,
                                 const Machine& machine) {
+  BYOC_CHECK(!objects.empty() && !exported.empty(), "a library has code and exports a symbol");
   BYOC_TRY(std::set<std::string> needed, undefined_symbols(objects));
   uint64_t bytes = 0;
   for (const std::string& object : objects) bytes += object.size();

@@ -116,6 +116,8 @@ Result<Machine> machine_of(const te::Target& target) {
   if (target.arch == "x86_64")
     std::erase_if(machine.features, [](const std::string& f) { return !is_checked(f); });
   machine.vector_bits = target.arch == "x86_64" ? vector_bits_of(machine) : 128;
+  BYOC_CHECK(machine.vector_bits >= 128 && machine.vector_bits % 128 == 0, "vectors of ",
+             machine.vector_bits, " bits");
   BYOC_TRY(const llvm::Target* backend, find_target(machine.triple));
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       backend->createMCSubtargetInfo(machine.triple, "", ""));
@@ -140,9 +142,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_target_machine(const Machine& 
   constexpr llvm::CodeGenOptLevel kLevels[] = {
       llvm::CodeGenOptLevel::None, llvm::CodeGenOptLevel::Less, llvm::CodeGenOptLevel::Aggressive,
       llvm::CodeGenOptLevel::Aggressive};
-  std::unique_ptr<llvm::TargetMachine> out(target->createTargetMachine(
-      machine.triple, "", machine.feature_string(), options, llvm::Reloc::PIC_, std::nullopt,
-      kLevels[static_cast<int>(effort)]));
+  const auto level = static_cast<size_t>(effort);
+  BYOC_CHECK(level < std::size(kLevels), "effort ", level, " of ", std::size(kLevels));
+  std::unique_ptr<llvm::TargetMachine> out(
+      target->createTargetMachine(machine.triple, "", machine.feature_string(), options,
+                                  llvm::Reloc::PIC_, std::nullopt, kLevels[level]));
   if (!out) return invalid(cat("LLVM makes no code for ", machine.triple));
   return out;
 }
@@ -185,6 +189,7 @@ Result<std::string> generate(llvm::Module& module, llvm::TargetMachine& target, 
     return unimplemented(cat("LLVM writes no such file for ", target.getTargetTriple().str()));
   }
   passes.run(module);
+  BYOC_CHECK(!bytes.empty(), "LLVM wrote no code for ", module.getName().str());
   return std::string(bytes.begin(), bytes.end());
 }
 

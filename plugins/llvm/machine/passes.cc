@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/machine/passes.h"
 
+#include "byoc/base/check.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/BDCE.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
@@ -67,6 +68,8 @@ void add_short_loops(llvm::FunctionPassManager& to) {
 }  // namespace
 
 llvm::ModulePassManager passes_of(Effort effort) {
+  BYOC_CHECK(effort == Effort::kSome || effort == Effort::kMost, "effort ",
+             static_cast<int>(effort), " has no passes of its own");
   llvm::FunctionPassManager functions;
   add_values(functions, effort == Effort::kMost);
   if (effort == Effort::kMost) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/tiling/staged_schedule.h"
 
@@ -19,7 +20,9 @@ constexpr std::pair<Rule, std::string_view> kNames[] = {{Rule::kTiles, "tiles"},
                                                         {Rule::kLoops, "loops"}};
 
 std::string_view name_of(Rule rule) {
-  return std::ranges::find(kNames, rule, &std::pair<Rule, std::string_view>::first)->second;
+  const auto found = std::ranges::find(kNames, rule, &std::pair<Rule, std::string_view>::first);
+  BYOC_CHECK(found != std::end(kNames), "rule ", static_cast<int>(rule), " has no name");
+  return found->second;
 }
 
 const te::Compute* reduction_of(const te::Stage& stage) {
@@ -42,6 +45,7 @@ bool may_sum_in_lanes(const te::Compute& own, int64_t lanes) {
 }
 
 std::vector<Rule> rules_of(const te::Stage& stage, const te::Target& target) {
+  BYOC_CHECK(reduction_of(stage) != nullptr, "stage ", stage.name, " has no terms");
   const te::Compute& own = *reduction_of(stage);
   const int64_t lanes = target.lanes(dtype_size(stage.outputs[0].dtype()));
   std::vector<Rule> out;
@@ -94,6 +98,7 @@ std::vector<Reduction> main_reductions(const te::Dag& dag, const te::Target& tar
   }
   std::ranges::sort(kept);
   std::vector<Reduction> out;
+  BYOC_CHECK(count <= kMostDerivations, count, " derivations of ", kMostDerivations);
   for (auto& [s, rules] : kept) out.push_back({dag.stages[s].name, std::move(rules)});
   return out;
 }

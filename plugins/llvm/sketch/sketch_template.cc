@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 
+#include "byoc/base/check.h"
 #include "byoc/te/key.h"
 #include "plugins/llvm/families/family.h"
 #include "plugins/llvm/sketch/sketcher.h"
@@ -53,6 +54,8 @@ Point point_of(const SketchRules& rules) {
 }
 
 SketchRules rules_at(const Point& point) {
+  for (const char* knob : {kSketch, "inlining", "middle", "outer"})
+    BYOC_CHECK(point.contains(knob), "the point has no knob ", knob);
   SketchRules out;
   out.derivation = point.find(kSketch)->second;
   out.inlining = topi::inlining_of(point.find("inlining")->second);
@@ -180,6 +183,8 @@ class Sketches {
       out.guesses.push_back(first);
       out.guesses.back()[kSketch] = derivations_[k];
     }
+    BYOC_CHECK(std::ranges::find(out.knobs, kSketch, &Knob::name) == out.knobs.end(),
+               "the knob of sketches is added once");
     out.knobs.insert(out.knobs.begin(), {kSketch, {kTemplate}});
     out.knobs[0].values.insert(out.knobs[0].values.end(), derivations_.begin(), derivations_.end());
     return out;
@@ -254,7 +259,9 @@ Template template_of(const te::Dag& dag, const te::Target& target) {
     });
   };
   out.at = [&dag, &target, at = made.at](const Point& point) -> Result<te::Schedule> {
-    const bool is_sketch = point.find(kSketch)->second != kTemplate && has_sketches(dag);
+    const auto derivation = point.find(kSketch);
+    BYOC_CHECK(derivation != point.end(), "the point names no sketch");
+    const bool is_sketch = derivation->second != kTemplate && has_sketches(dag);
     if (is_sketch) return Sketches(dag, target).at(point);
     return at(point);
   };

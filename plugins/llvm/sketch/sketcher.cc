@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/sketch/tile_levels.h"
 #include "plugins/llvm/tiling/access.h"
 
@@ -47,6 +48,7 @@ bool Sketcher::is_hosted(const std::string& name) const {
 
 // Fuses outer loops until all threads have several iterations, and returns the first.
 std::string Sketcher::join_outer(const std::string& name, std::vector<std::string>& outer) {
+  BYOC_CHECK(!outer.empty(), "stage ", name, " has outer loops");
   constexpr size_t kMostJoined = 3;
   for (size_t k = 0; target_.threads > 1 && k < kMostJoined && outer.size() > 1; ++k) {
     if (!schedule_.fuse(name, outer[0], outer[1]).ok()) break;
@@ -60,6 +62,8 @@ std::string Sketcher::join_outer(const std::string& name, std::vector<std::strin
 std::vector<std::string> Sketcher::order_last(const std::string& last, const TileLevels& levels) {
   std::vector<std::string> outer, panel, rows, lanes;
   const std::vector<std::string> loops = schedule_.loops(last);
+  BYOC_CHECK(levels.lanes.axis < loops.size(), "axis ", levels.lanes.axis, " of ", loops.size(),
+             " loops of ", last);
   for (size_t k = 0; k < loops.size(); ++k) {
     const Level* level = levels.of(k);
     std::string loop = loops[k];
@@ -100,6 +104,8 @@ std::vector<std::string> Sketcher::order_last(const std::string& last, const Til
 void Sketcher::order_sums(const std::string& sums, const TileLevels& levels) {
   const te::Compute own = *compute(sums);
   std::vector<std::string> loops = schedule_.loops(sums), order, middle, terms, inner;
+  BYOC_CHECK(loops.size() == own.axes.size() + own.reduce.size(), "stage ", sums, " has ",
+             loops.size(), " loops before its tile is made");
   for (size_t k = 0; k < own.axes.size(); ++k) {
     const Level* level = levels.of(k);
     if (level == nullptr) {
@@ -171,8 +177,11 @@ void Sketcher::divide_among_threads(const std::string& name) {
   if (!schedule_.split(name, loop, (extent + parts - 1) / parts).ok()) return;
   if (!schedule_.rfactor(name, loop + ".o").ok()) return;
   const std::vector<std::string> all = names();
-  const std::string partial = *(std::ranges::find(all, name) - 1);
+  const auto own = std::ranges::find(all, name);
+  BYOC_CHECK(own != all.begin() && own != all.end(), "no stage comes before ", name);
+  const std::string partial = *(own - 1);
   std::vector<std::string> order = schedule_.loops(partial);
+  BYOC_CHECK(spatial < order.size(), "loop ", spatial, " of ", order.size(), " of ", partial);
   std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(spatial),
               order.begin() + static_cast<ptrdiff_t>(spatial) + 1);
   if (!schedule_.reorder(partial, order).ok()) return;
@@ -199,6 +208,7 @@ void Sketcher::compute_by(const std::string& name, Rule rule) {
 // Returns the number of leading loops of `host` in which a stage may be computed without computing
 // an element twice.
 size_t Sketcher::depth_of(const std::string& name, const std::string& host) const {
+  BYOC_CHECK(compute(name) && compute(host), "stages ", name, " and ", host, " are computed");
   const te::Compute& own = *compute(name);
   const te::Compute& result = *compute(host);
   size_t most = std::min({own.axes.size(), result.axes.size(), rules_.depth});
@@ -220,6 +230,7 @@ size_t Sketcher::host_producers(const std::string& name) {
     if (all[k] == name || compute(all[k]) == nullptr || is_inlined(all[k])) continue;
     if (is_hosted(all[k]) || is_result(stage(all[k]))) continue;
     const size_t depth = depth_of(all[k], name);
+    BYOC_CHECK(depth <= loops.size(), "depth ", depth, " of ", loops.size(), " loops of ", name);
     if (depth == 0 || !schedule_.compute_at(all[k], name, loops[depth - 1]).ok()) continue;
     hosted_.push_back(all[k]);
     used = std::max(used, depth);
@@ -247,6 +258,8 @@ void Sketcher::plan_elementwise(const std::string& name) {
     if (!schedule_.fuse(name, loops[loops.size() - 2], loops.back()).ok()) break;
     loops = schedule_.loops(name);
   }
+  BYOC_CHECK(!loops.empty() && loops.size() <= rank, "stage ", name, " of rank ", rank, " has ",
+             loops.size(), " loops");
   std::string inner = loops.back();
   int64_t row = 1;  // of the innermost loop
   for (size_t k = loops.size() - 1; k < rank; ++k) row *= extent_of(own.axes[k]);
@@ -292,6 +305,7 @@ void Sketcher::plan_loops(const std::string& name) {
 te::Schedule Sketcher::make() && {
   const std::vector<Reduction> reductions = main_reductions(schedule_.dag(), target_);
   const std::vector<Rule> rules = rules_in(rules_.derivation, reductions);
+  BYOC_CHECK(rules.size() == reductions.size(), "a rule per reduction, got ", rules.size());
   state_computes();
   inline_stages(rules_.inlining);
   for (bool is_tiles : {true, false}) {  // partial results are refused where operands are placed

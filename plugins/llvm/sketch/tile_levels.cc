@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/tiling/access.h"
 
 namespace byoc::llvm_plugin::sketch {
@@ -14,6 +15,7 @@ int64_t extent_of(const te::Compute& own, size_t axis) { return topi::extent_of(
 
 // Returns the largest factor of at most `wanted` with which `part` does not exceed the extent.
 int64_t fitting(int64_t wanted, int64_t part, int64_t extent) {
+  BYOC_CHECK(part > 0, "a tile of ", part, " elements");
   return std::clamp<int64_t>(wanted, 1, std::max<int64_t>(extent / part, 1));
 }
 
@@ -41,6 +43,9 @@ int64_t TileLevels::tile_vectors() const {
 
 TileLevels levels_of(const te::Compute& own, const TileAxes& axes, const SketchRules& rules,
                      int64_t width) {
+  BYOC_CHECK(width > 0 && rules.tile_vectors > 0, "a tile of ", rules.tile_vectors, " vectors of ",
+             width, " lanes");
+  BYOC_CHECK(axes.lanes < own.axes.size(), "axis ", axes.lanes, " of ", own.axes.size());
   TileLevels out;
   out.width = width;
   out.lanes.axis = axes.lanes;
@@ -64,6 +69,7 @@ TileLevels levels_of(const te::Compute& own, const TileAxes& axes, const SketchR
 }
 
 size_t longest_axis(const std::vector<te::Axis>& axes) {
+  BYOC_CHECK(!axes.empty(), "the longest of no axes");
   const auto longest = std::ranges::max_element(
       axes, {}, [](const te::Axis& axis) { return topi::extent_of(axis); });
   return static_cast<size_t>(longest - axes.begin());

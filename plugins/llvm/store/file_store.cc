@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "byoc/base/buffer.h"
+#include "byoc/base/check.h"
 
 namespace byoc::llvm_plugin {
 namespace {
 
 constexpr std::string_view kMagic = "byoc-kept/1\n";
+constexpr size_t kHash = 32;       // digits
 constexpr uint64_t kBlock = 4096;  // a file takes this much of the disk at least
 // A byte for each block that processes put since one last trimmed the folder.
 constexpr const char* kGrowth = "/growth";
@@ -27,11 +29,12 @@ uint64_t blocks_of(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock; }
 /// Returns magic, hash of the rest, name, '\n', bytes.
 std::string pack(const std::string& name, std::string_view bytes) {
   const std::string rest = cat(name, "\n", bytes);
-  return cat(kMagic, content_key(std::as_bytes(std::span(rest))).hex(), rest);
+  const std::string hash = content_key(std::as_bytes(std::span(rest))).hex();
+  BYOC_CHECK(hash.size() == kHash, "a hash of ", hash.size(), " digits, read as ", kHash);
+  return cat(kMagic, hash, rest);
 }
 
 std::optional<std::string> unpack(std::string_view bytes, const std::string& name) {
-  constexpr size_t kHash = 32;
   const size_t head = kMagic.size() + kHash;
   if (bytes.size() < head || !bytes.starts_with(kMagic)) return std::nullopt;
   const std::string_view hash = bytes.substr(kMagic.size(), kHash), rest = bytes.substr(head);
@@ -80,6 +83,7 @@ std::string FileStore::default_folder() {
 }
 
 std::string FileStore::path_of(const std::string& name) const {
+  BYOC_CHECK(!folder_.empty(), "a store without a folder has no file of ", name);
   return cat(folder_, "/", name, "-", compiler_);
 }
 
@@ -105,6 +109,8 @@ std::optional<std::string> FileStore::find(const std::string& name) const {
 
 void FileStore::put(const std::string& name, std::string_view bytes) const {
   if (!is_usable()) return;
+  BYOC_CHECK(!name.empty() && name.find_first_of("/\n") == std::string::npos, "the name ", name,
+             " is no name of a file");
   const std::string packed = pack(name, bytes);
   write_ours(path_of(name), packed);
   const std::string growth(blocks_of(packed.size()), '.');
@@ -146,6 +152,7 @@ void FileStore::trim() const {
             [](const File& a, const File& b) { return a.used < b.used; });
   for (const File& file : files) {
     if (total <= max_bytes_ / 4 * 3) return;  // leaves room, so that not every compile trims
+    BYOC_CHECK(file.bytes <= total, "a file of ", file.bytes, " bytes is among ", total);
     if (std::filesystem::remove(file.path, error)) total -= file.bytes;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/walk.h"
 
@@ -51,6 +52,8 @@ std::vector<const te::Load*> loads_of(const te::Compute& compute) {
 }
 
 std::optional<te::Expr> offset_of(const te::Load& load) {
+  BYOC_CHECK(load.indices.size() == load.tensor.rank(), "tensor ", load.tensor.name(), " has rank ",
+             load.tensor.rank(), " and is read by ", load.indices.size(), " indices");
   te::Expr offset = 0;
   int64_t step = 1;
   for (size_t k = load.indices.size(); k-- > 0;) {

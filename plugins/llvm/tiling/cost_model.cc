@@ -10,6 +10,8 @@
 #include <numeric>
 #include <queue>
 
+#include "byoc/base/check.h"
+
 namespace byoc::llvm_plugin::topi {
 namespace {
 
@@ -71,8 +73,15 @@ Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units
 
 class Cost {
  public:
-  Cost(const Sums& sums, const te::Target& target) : sums_(sums), target_(target) {}
+  Cost(const Sums& sums, const te::Target& target) : sums_(sums), target_(target) {
+    BYOC_CHECK(sums.n > 0 && sums.o > 0 && sums.units > 0 && sums.cells > 0, "sums of ", sums.n,
+               " x ", sums.o, " x ", sums.units, " x ", sums.cells);
+    BYOC_CHECK(sums.c > 0 && sums.taps > 0 && sums.registers > 0, "sums of ", sums.c, " x ",
+               sums.taps, " terms in ", sums.registers, " registers");
+  }
   double operator()(const Plan& plan) const {
+    BYOC_CHECK(plan.o_panel > 0 && plan.units > 0 && plan.chunk > 0, "a panel of ", plan.o_panel,
+               " x ", plan.units, ", ", plan.chunk, " blocks of terms at once");
     const int64_t o_parts = parts(sums_.o, plan.o_panel), u_parts = parts(sums_.units, plan.units);
     const Panels panels = panels_of(plan);
     double total = panels.total() + memory_cycles(plan, o_parts, u_parts);
@@ -123,6 +132,8 @@ class Cost {
     return out;
   }
   Panels panels_of(const Plan& plan) const {
+    BYOC_CHECK(plan.tile.cells > 0 && plan.tile.vectors > 0, "a tile of ", plan.tile.cells, " x ",
+               plan.tile.vectors);
     Panels out{sizes(sums_.o, plan.o_panel), sizes(sums_.units, plan.units), {}};
     for (const auto& o : out.o) {
       for (const auto& units : out.units) out.cycles.push_back(panel(plan, o.first, units.first));
@@ -217,6 +228,7 @@ class Cost {
 
 // Returns the whole, and fractions of it rounded up to a multiple of `step`.
 std::vector<int64_t> fractions(int64_t whole, int64_t step) {
+  BYOC_CHECK(whole > 0 && step > 0, "fractions of ", whole, " by ", step);
   std::vector<int64_t> out = {whole};
   for (int64_t k : {2, 3, 4, 6, 8, 12, 16, 24, 32, 64}) {
     const int64_t part = ((whole + k - 1) / k + step - 1) / step * step;
@@ -238,6 +250,8 @@ std::vector<int64_t> chunks_of(int64_t blocks) {
 // without a short tile at the end.
 RegisterTile best_rows(const Sums& sums, const te::Target& target) {
   const int64_t cells = sums.is_flat ? sums.units : sums.cells;
+  BYOC_CHECK(cells > 0 && sums.registers > 0, "a tile of ", cells, " cells in ", sums.registers,
+             " registers each");
   const int64_t registers = (target.vector_registers - 1) / sums.registers - 1;
   const int64_t most = std::clamp<int64_t>(std::min<int64_t>(registers, 14), 1, cells);
   RegisterTile best;
@@ -286,6 +300,7 @@ Plan best_plan(const Sums& sums, const te::Target& target) {
   for_each_plan(sums, target, [&](const Plan& plan, double cost) {
     if (cost < least) least = cost, best = plan;
   });
+  BYOC_CHECK(best.chunk > 0, "no plan of sums has a cost that is a number");
   return best;
 }
 
@@ -295,6 +310,7 @@ namespace {
 std::vector<RegisterTile> shared_tiles(const Sums& sums, const RegisterTile& tile,
                                        int64_t threads) {
   auto even = [&](int64_t whole, int64_t part) {
+    BYOC_CHECK(part > 0 && threads > 0, "parts of ", part, " for ", threads, " threads");
     const int64_t tiles = (whole + part - 1) / part;
     const int64_t shared = (tiles + threads - 1) / threads * threads;
     return std::clamp<int64_t>((whole + shared - 1) / shared, 1, part);
@@ -325,6 +341,7 @@ namespace {
 
 // Returns true when panels of so many units, dealt out in order, are about as much for each thread.
 bool is_even(const Sums& sums, int64_t units, int64_t threads) {
+  BYOC_CHECK(units > 0 && threads > 0, "panels of ", units, " units for ", threads, " threads");
   const int64_t panels = (sums.units + units - 1) / units;
   const int64_t most = (panels + threads - 1) / threads * units;
   return panels >= threads &&

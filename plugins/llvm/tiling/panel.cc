@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/tiling/access.h"
 
@@ -66,6 +67,7 @@ te::Ranges with_loops(te::Ranges ranges, const Inside& inside, const te::For& te
   for (const te::For* loop : inside.loops) {
     if (is_counted(*loop)) ranges[loop->var.id()] = {0, *te::as_int(loop->extent) - 1};
   }
+  BYOC_CHECK(is_counted(terms), "loop ", terms.var.name(), " over terms has no known number");
   ranges[terms.var.id()] = {0, *te::as_int(terms.extent) - 1};
   return ranges;
 }
@@ -78,6 +80,7 @@ bool Extent::grow(const te::For& loop) {
   const std::optional<int64_t> by = coefficient_of(at_, loop.var);
   if (!by || *by != length_) return false;
   begin_ = begin_ - te::Expr(loop.var) * *by;
+  BYOC_CHECK(is_counted(loop), "a panel grows by loop ", loop.var.name(), " of no known number");
   length_ *= *te::as_int(loop.extent);
   grow_inside();
   return true;
@@ -105,6 +108,7 @@ std::optional<Reads> reads_of(const te::Load& load, const te::For& terms, const 
                               std::span<const te::For* const> around, const te::Ranges& ranges) {
   const std::optional<te::Expr> offset = offset_of(load);
   if (!offset) return std::nullopt;
+  BYOC_CHECK(is_counted(terms), "loop ", terms.var.name(), " over terms has no known number");
   const te::Expr at = te::simplify(*offset, ranges);
   Reads out{Extent(at, inside), at, terms.var, *te::as_int(terms.extent), 0};
   if (!out.panel.grow(terms)) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/tiling/access.h"
@@ -74,6 +75,7 @@ class Prefetcher {
 Panel lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& term, int64_t from,
                int64_t step, const te::Ranges& ranges) {
   Panel out{tensor, {}, step};
+  BYOC_CHECK(step > 0, "a term prefetches ", step, " elements of ", tensor.name());
   const int64_t bytes = bytes_of(tensor);
   const te::Expr begin = reads.panel.begin() + (reads.panel.length() + from) + term * step;
   for (int64_t line = 0; line < step * bytes; line += kLineBytes)
@@ -81,7 +83,10 @@ Panel lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& ter
   return out;
 }
 
-int64_t part_of(int64_t whole, int64_t parts) { return (whole - 1) / parts + 1; }
+int64_t part_of(int64_t whole, int64_t parts) {
+  BYOC_CHECK(whole > 0 && parts > 0, whole, " elements in ", parts, " parts");
+  return (whole - 1) / parts + 1;
+}
 
 /// The tile that is left over after a loop over tiles.
 struct Rest {
@@ -168,6 +173,7 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
 // once. nullopt: the load reads no panel.
 std::optional<Panel> Prefetcher::panel_of_tile(const te::For& terms, const te::For& lanes,
                                                const te::Load& load) const {
+  BYOC_CHECK(!around_.empty(), "loop ", terms.var.name(), " over terms is in no loop over panels");
   const te::For& panels = *around_.back().loop;
   const int64_t k = *te::as_int(terms.extent), width = *te::as_int(lanes.extent);
   const int64_t bytes = bytes_of(load.tensor);
@@ -223,6 +229,7 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms) {
 }
 
 te::Stmt prefetch_of(const te::Tensor& tensor, const te::Expr& element) {
+  BYOC_CHECK(tensor.rank() > 0, "tensor ", tensor.name(), " has one element, and no next one");
   te::Exprs indices(tensor.rank(), te::Expr(0));
   indices.back() = element;
   return te::make_intrinsic(kPrefetch, {{tensor, std::move(indices)}}, {});
@@ -234,6 +241,7 @@ te::Stmt prefetch_of(const te::Tensor& tensor, const te::Expr& element) {
 te::Stmt with_lines(const te::For& terms, const Panel& panel) {
   const te::For* written = written_terms(terms);
   const auto lines = static_cast<int64_t>(panel.next.size());
+  BYOC_CHECK(lines > 0, "a panel of ", panel.tensor.name(), " has lines");
   std::vector<te::Stmt> out;
   if (written == nullptr || lines < *te::as_int(written->extent)) {
     for (const te::Expr& next : panel.next) out.push_back(prefetch_of(panel.tensor, next));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
+
 namespace byoc::llvm_plugin::topi {
 namespace {
 
@@ -24,6 +26,7 @@ double cycles_per_term(int64_t cells, int64_t vectors) {
 }
 
 double cycles_of_tiles(int64_t cells, int64_t vectors, const RegisterTile& tile) {
+  BYOC_CHECK(tile.cells > 0 && tile.vectors > 0, "a tile of ", tile.cells, " x ", tile.vectors);
   const double row = cycles_of_row(cells, tile.cells, tile.vectors);
   const double whole = row * static_cast<double>(vectors / tile.vectors);
   const int64_t rest = vectors % tile.vectors;
@@ -44,6 +47,7 @@ RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
 }
 
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers, double slack) {
+  BYOC_CHECK(slack >= 1, "tiles of at most ", slack, " times the least cost");
   std::vector<std::pair<double, RegisterTile>> all;
   for (int64_t v = 1; v <= vectors; ++v) {
     for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/tiling/access.h"
@@ -53,6 +54,7 @@ class RowPrefetcher {
 // results later, and of them the columns up to the next tile. Lines of adjacent tiles have no gaps.
 std::vector<te::Stmt> RowPrefetcher::prefetches(const te::For& rows, const te::For& tiles,
                                                 const Inside& inside, const te::Load& load) const {
+  BYOC_CHECK(load.indices.size() == kRank, "an image of rank ", load.indices.size());
   const te::Expr &row = load.indices[kRow], &column = load.indices[kColumn];
   const int64_t step = coefficient_of(row, rows.var).value_or(0);
   const int64_t width = coefficient_of(column, tiles.var).value_or(0);
@@ -65,6 +67,8 @@ std::vector<te::Stmt> RowPrefetcher::prefetches(const te::For& rows, const te::F
   }
   const int64_t per_line = kRowLineBytes / static_cast<int64_t>(dtype_size(load.tensor.dtype()));
   const int64_t news = std::min(step, spans[kRow].count), channels = spans[kChannel].count;
+  BYOC_CHECK(spans.size() == kRank && per_line > 0 && news > 0, spans.size(), " spans, ", per_line,
+             " elements in a line, ", news, " new rows");
   const int64_t lines = (width + per_line - 1) / per_line;
   if (channels * news * lines > kMostLines) return {};
   std::vector<te::Stmt> out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/tiling/staged_schedule.h"
 
@@ -39,6 +40,7 @@ Status RowTiler::inline_others() {
 
 int64_t RowTiler::rows_of_part() const {
   const auto& axes = std::get<te::Compute>(dag_.stages[what_.anchor].kind).axes;
+  BYOC_CHECK(axes.size() == 5 && tiling_.vectors > 0, "an image in blocks of rank ", axes.size());
   const int64_t h = extent_of(axes[2]);
   if (tiling_.row_parts > 0) return h / tiling_.row_parts;
   return h / usual_row_parts(extent_of(axes[0]) * (extent_of(axes[1]) / tiling_.vectors), h);
@@ -73,6 +75,8 @@ Status RowTiler::order_sums() {
 }
 
 Result<te::Schedule> RowTiler::run() {
+  BYOC_CHECK(what_.anchor < dag_.stages.size() && what_.result < dag_.stages.size(), "stages ",
+             what_.anchor, " and ", what_.result, " of ", dag_.stages.size());
   result_ = dag_.stages[what_.result].name;
   sums_ = dag_.stages[what_.anchor].name;
   BYOC_TRY_STATUS(schedule_.for_compute(sums_, dag_.stages[what_.anchor].compute));
@@ -111,6 +115,7 @@ int64_t usual_row_parts(int64_t others, int64_t h) {
 }
 
 int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threads) {
+  BYOC_CHECK(threads > 0, "rows for ", threads, " threads");
   for (int64_t count = std::max(parts, threads); 2 * count <= h; ++count) {
     if (h % count == 0 && count % threads == 0) return count;
   }
@@ -122,6 +127,7 @@ int64_t shared_row_parts(int64_t others, int64_t h, int64_t parts, int64_t threa
 }
 
 int64_t even_tile(int64_t extent, int64_t most) {
+  BYOC_CHECK(extent > 0 && most > 0, "tiles of at most ", most, " of ", extent);
   const int64_t tiles = (extent + most - 1) / most;
   return (extent + tiles - 1) / tiles;
 }

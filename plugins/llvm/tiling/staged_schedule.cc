@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
 #include "plugins/llvm/tiling/access.h"
 
@@ -39,7 +40,11 @@ size_t loads_from(const te::Compute& reader, const te::Stage& from) {
 }  // namespace
 
 std::vector<std::string> inlining_names() { return {std::begin(kInlining), std::end(kInlining)}; }
-std::string name_of(Inlining inlining) { return kInlining[static_cast<size_t>(inlining)]; }
+std::string name_of(Inlining inlining) {
+  const auto at = static_cast<size_t>(inlining);
+  BYOC_CHECK(at < std::size(kInlining), "inlining ", at, " of ", std::size(kInlining));
+  return kInlining[at];
+}
 
 Inlining inlining_of(std::string_view name) {
   const auto found = std::ranges::find(kInlining, name);
@@ -68,6 +73,7 @@ bool is_reused(const std::vector<const te::Load*>& loads, const te::Var& lanes, 
 }
 
 int64_t tile_factor(int64_t extent, int64_t most) {
+  BYOC_CHECK(most > 0, "tiles of at most ", most, " of ", extent);
   if (extent <= most) return extent;
   int64_t best = most;
   double best_cost = 1e9;
@@ -90,6 +96,7 @@ Status inline_where(te::Schedule& schedule, const te::Dag& dag,
 
 Result<std::string> fuse_all(te::Schedule& schedule, const std::string& stage,
                              const std::vector<std::string>& loops) {
+  BYOC_CHECK(!loops.empty(), "no loops of stage ", stage, " are fused");
   std::string out = loops[0];
   for (size_t k = 1; k < loops.size(); ++k) {
     BYOC_TRY_STATUS(schedule.fuse(stage, out, loops[k]));
@@ -115,8 +122,10 @@ Status order_moved(te::Schedule& schedule, const te::Stage& stage, int64_t lanes
 
 const te::Stage& StagedSchedule::stage(const std::string& name) const {
   const te::Dag& dag = schedule_.dag();
-  return *std::find_if(dag.stages.begin(), dag.stages.end(),
-                       [&](const te::Stage& s) { return s.name == name; });
+  const auto found = std::find_if(dag.stages.begin(), dag.stages.end(),
+                                  [&](const te::Stage& s) { return s.name == name; });
+  BYOC_CHECK(found != dag.stages.end(), dag.name, " has no stage ", name);
+  return *found;
 }
 
 const te::Compute* StagedSchedule::compute(const std::string& name) const {
@@ -246,15 +255,19 @@ std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name)
 std::unordered_map<std::string, int64_t> StagedSchedule::loop_extents(
     const std::string& name) const {
   std::unordered_map<std::string, int64_t> out;
+  BYOC_CHECK(compute(name) != nullptr, "stage ", name, " has no axes");
   for (const te::Axis& axis : compute(name)->axes) out[axis.var.name()] = extent_of(axis);
   for (const te::Step& step : schedule_.trace().steps) {
     if (step.stage != name || step.names.empty() || !out.contains(step.names[0])) continue;
     const std::string& first = step.names[0];
     if (step.primitive == "split") {
+      BYOC_CHECK(!step.numbers.empty() && step.numbers[0] > 0, "a split of ", first, " by nothing");
       const int64_t whole = out[first], factor = step.numbers[0];
       if (whole % factor == 0) out[first + ".o"] = whole / factor;
       out[first + ".i"] = factor;
-    } else if (step.primitive == "fuse" && out.contains(step.names[1])) {
+    } else if (step.primitive == "fuse") {
+      BYOC_CHECK(step.names.size() == 2, "a fusion of ", step.names.size(), " loops");
+      if (!out.contains(step.names[1])) continue;
       out[first + "." + step.names[1]] = out[first] * out[step.names[1]];
     }
   }
@@ -300,13 +313,16 @@ std::string StagedSchedule::split_into_lanes(const std::string& name, const std:
   if (!schedule_.split(name, loop, width).ok()) return "";
   if (!schedule_.rfactor(name, loop + ".i").ok()) return "";
   std::vector<std::string> all = names();
-  std::string partial = *(std::find(all.begin(), all.end(), name) - 1);
+  const auto own = std::find(all.begin(), all.end(), name);
+  BYOC_CHECK(own != all.begin() && own != all.end(), "no stage comes before ", name);
+  std::string partial = *(own - 1);
   planned_.push_back(partial);
   const size_t lanes = compute(name)->axes.size();  // its last axis
   std::vector<std::string> loops = schedule_.loops(partial), order;
   for (size_t k = 0; k < loops.size(); ++k) {
     if (k != lanes) order.push_back(loops[k]);
   }
+  BYOC_CHECK(lanes < loops.size(), "loop ", lanes, " of ", loops.size(), " of ", partial);
   order.push_back(loops[lanes]);
   if (schedule_.reorder(partial, order).ok()) (void)schedule_.vectorize(partial, order.back()).ok();
   return partial;
@@ -314,6 +330,8 @@ std::string StagedSchedule::split_into_lanes(const std::string& name, const std:
 
 void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int64_t least) {
   const te::Compute& own = *compute(name);
+  BYOC_CHECK(!own.reduce.empty() && partials > 0, "stage ", name, " keeps ", partials,
+             " vectors of ", own.reduce.size(), " sums");
   const te::Axis along = own.reduce.back();
   const int64_t lanes = lanes_of(name);
   if (own.values.size() != 1 || lanes < 2 || extent_of(along) < least * lanes) return;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/tiling/staged_schedule.h"
 
@@ -166,6 +167,8 @@ bool Tiler::ends_with_function() const {
 // the tiles' loops.
 Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string>& first,
                          const std::vector<size_t>& axes, const std::vector<std::string>& loops) {
+  BYOC_CHECK(axes.size() == loops.size() && !axes.empty(), axes.size(), " axes of ", stage,
+             " have ", loops.size(), " loops");
   const bool is_joined = stage == result_ && what_.joined > 1;
   std::vector<std::string> order = first, inner;
   for (size_t k = 0; k < axes.size(); ++k) {
@@ -179,6 +182,7 @@ Status Tiler::tile_loops(const std::string& stage, const std::vector<std::string
   const std::string around = order.back();
   auto add_inner = [&](size_t axis) {
     const size_t at = static_cast<size_t>(std::ranges::find(axes, axis) - axes.begin());
+    BYOC_CHECK(at < loops.size(), "a tile of axis ", axis, ", along which there is no loop");
     inner.push_back(loops[at] + ".i");
   };
   for (const Tiling::Part& part : tiling_.unrolled) add_inner(part.axis);
@@ -225,8 +229,11 @@ Status Tiler::order_in_chunks() {
   BYOC_TRY(order, panels(inner));
   const std::vector<std::string> outer = order;
   std::map<size_t, std::string> stored;
+  BYOC_CHECK(inner.size() == tiling_.panel.size(), "a loop per part of a panel, got ",
+             inner.size());
   for (size_t k = 0; k < inner.size(); ++k) stored[tiling_.panel[k].axis] = inner[k];
   for (const auto& [axis, loop] : stored) order.push_back(loop);
+  BYOC_CHECK(!order.empty(), "stage ", result_, " has no loops to order");
   if (what_.joined > 1) order.insert(order.end() - 1, "i1.i");
   BYOC_TRY_STATUS(schedule_.reorder(result_, order));
   BYOC_TRY_STATUS(schedule_.vectorize(result_, order.back()));
@@ -247,6 +254,7 @@ Status Tiler::order_tile() {
   for (size_t axis = 0; axis < rank(); ++axis) {
     if (tiled(axis) == nullptr) order.push_back(name("i", axis));
   }
+  BYOC_CHECK(compute_of(dag_.stages[what_.anchor]), "stage ", sums_, " is no sum");
   const te::Compute& compute = *compute_of(dag_.stages[what_.anchor]);
   for (size_t r = 0; r < compute.reduce.size(); ++r) {
     const bool is_chunked = tiling_.chunk.factor > 0 && tiling_.chunk.axis == r;
@@ -287,6 +295,10 @@ Status Tiler::finish_producers() {
 }
 
 Result<Schedule> Tiler::run() {
+  BYOC_CHECK(what_.anchor <= what_.result && what_.result < dag_.stages.size(), "stages ",
+             what_.anchor, " and ", what_.result, " of ", dag_.stages.size());
+  BYOC_CHECK(what_.fused_axis <= rank() && what_.joined > 0, "axis ", what_.fused_axis, " of ",
+             rank(), ", blocks joined by ", what_.joined);
   result_ = dag_.stages[what_.result].name;
   sums_ = dag_.stages[what_.anchor].name;
   BYOC_TRY_STATUS(schedule_.for_compute(sums_, dag_.stages[what_.anchor].compute));

@@ -77,6 +77,7 @@ llvm::Value* Ops::half_bits(Value x) {
 }
 
 llvm::Value* Ops::rounded(DType dtype, Value x) {
+  BYOC_CHECK(is_small_float(dtype), "a float in a register is rounded to ", dtype);
   if (is_small(dtype, x)) return x;
   if (dtype == DType::kF16) return float_of_half(half_bits(x));
   return float_of_bfloat(bfloat_bits(x));
@@ -99,6 +100,7 @@ llvm::Value* Ops::to_storage(DType dtype, Value x) {
 }
 
 llvm::Value* Ops::narrowed(Value x) {
+  BYOC_CHECK(x->getType()->getScalarType()->isDoubleTy(), "only f64 is narrowed");
   Value near = b_.CreateFPTrunc(x, like(x, b_.getFloatTy()));
   Value back = b_.CreateFPExt(near, x->getType());
   Value bits = b_.CreateBitCast(near, like(x, b_.getInt32Ty()));
@@ -115,6 +117,7 @@ llvm::Value* Ops::narrowed(Value x) {
 // Converts integers of fewer than 32 bits through i32, as C does on this machine. A float that was
 // rounded, halves to even, is converted without that step: the instruction rounds in the same way.
 llvm::Value* Ops::float_to_int(DType to, Value x) {
+  BYOC_CHECK(!is_float(to) && x->getType()->isFPOrFPVectorTy(), "a float becomes ", to);
   llvm::Type* type = like(x, value_type(b_.getContext(), to));
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(x);
   if (to == DType::kI32 && x->getType()->getScalarType()->isFloatTy() && call != nullptr &&
@@ -129,6 +132,7 @@ llvm::Value* Ops::float_to_int(DType to, Value x) {
 }
 
 llvm::Value* Ops::to_float(DType from, Value x) {
+  BYOC_CHECK(!is_float(from) && x->getType()->isIntOrIntVectorTy(), from, " becomes a float");
   llvm::Type* type = like(x, dtype_size(from) > 2 ? b_.getDoubleTy() : b_.getFloatTy());
   return is_signed_int(from) ? b_.CreateSIToFP(x, type) : b_.CreateUIToFP(x, type);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "plugins/llvm/values/values.h"
@@ -51,6 +52,9 @@ struct Terms {
 // Returns the distance of a load from another one along the last dim, if they differ in it alone.
 std::optional<int64_t> distance(const te::Load& from, const te::Load& to) {
   if (from.tensor != to.tensor) return std::nullopt;
+  BYOC_CHECK(!from.indices.empty() && from.indices.size() == to.indices.size(), "tensor ",
+             from.tensor.name(), " is read by ", from.indices.size(), " and ", to.indices.size(),
+             " indices");
   const size_t last = from.indices.size() - 1;
   for (size_t k = 0; k < last; ++k) {
     if (!te::structural_equal(from.indices[k], to.indices[k])) return std::nullopt;
@@ -193,6 +197,7 @@ llvm::Value* Values::dot(const te::Expr& x) {
 // Returns the lanes of `a`, then those of `b`, of which there may be fewer.
 llvm::Value* Values::joined_lanes(Value a, Value b) {
   const unsigned n = lanes_of(a), m = lanes_of(b);
+  BYOC_CHECK(0 < m && m <= n, m, " lanes follow ", n);
   std::vector<int> widen(n), all(n + m);
   for (unsigned k = 0; k < n; ++k) widen[k] = k < m ? static_cast<int>(k) : -1;
   for (unsigned k = 0; k < n + m; ++k) all[k] = static_cast<int>(k);

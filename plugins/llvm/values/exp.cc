@@ -7,6 +7,7 @@
 //                     is one factor. Example: 1 + e^-90 and 1 + 0 are the same float.
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PatternMatch.h"
 #include "plugins/llvm/values/floats.h"
@@ -90,8 +91,9 @@ constexpr double kRoots[kTable] = {1,
 // that is left out: the rest is below 1.6e-9.
 Value exp_by_table(Floats& f, Exponent of) {
   auto& b = f.b;
-  const bool is_long =
-      llvm::cast<llvm::FixedVectorType>(of.x->getType())->getNumElements() == kLanes;
+  const unsigned size = lanes_of(of.x);
+  BYOC_CHECK(size == kLanes || size == kHalf, "a table gives ", size, " lanes");
+  const bool is_long = size == kLanes;
   Value magic = f.number(0x1.8p19);  // pushes all bits below 1/16 out
   Value pushed = f.mul_add(of.x, f.number(of.sign() * kLog2E), magic),
         n = f.subtract(pushed, magic);
@@ -108,10 +110,12 @@ Value exp_by_table(Floats& f, Exponent of) {
 
 // Returns x within [-kFar, kFar], in one instruction, which gives kFar for a NaN.
 Value near_zero(llvm::IRBuilder<>& b, Value x) {
+  const unsigned lanes = lanes_of(x);
+  BYOC_CHECK(lanes == kLanes || lanes == kHalf, "an instruction of ", lanes, " lanes");
   constexpr double kFar = 110;           // e^-kFar is 0 and e^kFar infinite
   constexpr uint32_t kLesserSize = 0x2;  // with the sign of x
   Value far = llvm::ConstantFP::get(x->getType(), kFar), mode = b.getInt32(kLesserSize);
-  if (llvm::cast<llvm::FixedVectorType>(x->getType())->getNumElements() == kHalf)
+  if (lanes == kHalf)
     return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_range_ps_256, {},
                              {x, far, mode, x, b.getInt8(0xff)});
   constexpr uint32_t kNoException = 4;

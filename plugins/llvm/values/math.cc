@@ -3,6 +3,7 @@
 // are minimax fits made for byoc (weighted for relative error of the result), rounded to floats.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/ops.h"
 #include "plugins/llvm/values/tables.h"
@@ -16,6 +17,7 @@ using Value = llvm::Value*;
 // [sqrt(1/2), sqrt(2)).
 Value log_of(Floats& f, Value x) {
   auto& b = f.b;
+  BYOC_CHECK(x->getType()->getScalarType()->isFloatTy(), "the bits taken apart are of f32");
   Value is_tiny = b.CreateFCmpOLT(x, f.number(0x1p-126));
   Value scaled = f.select(is_tiny, f.mul(x, f.number(0x1p25)), x);
   Value from_root = b.CreateSub(f.bits(scaled), f.integer(0x3f3504f3));  // of sqrt(1/2)

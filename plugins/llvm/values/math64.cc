@@ -36,6 +36,7 @@ struct Exp {
 };
 template <size_t n>
 Exp exp_parts(Floats& f, Value x, const double (&terms)[n]) {
+  BYOC_CHECK(x->getType()->getScalarType()->isDoubleTy(), "these terms are of f64");
   Exp out;
   out.power = f.rounded_product(x, f.number(0x1.71547652b82fep0));
   Value r = f.mul_add(out.power.real, f.number(-kLn2High64), x);
@@ -65,6 +66,7 @@ Value exp_minus_1(Floats& f, Value x, const double (&terms)[n]) {
 template <size_t n>
 Value normal_log(Floats& f, Value x, const double (&terms)[n]) {
   auto& b = f.b;
+  BYOC_CHECK(x->getType()->getScalarType()->isDoubleTy(), "the bits taken apart are of f64");
   constexpr int64_t kRoot = 0x3fe6a09e667f3bcd;  // the bits of sqrt(1/2)
   Value from_root = b.CreateSub(f.bits(x), f.integer(kRoot));
   Value fraction = b.CreateAnd(from_root, f.integer((int64_t{1} << 52) - 1));
@@ -257,6 +259,8 @@ llvm::Value* emit_in_f64(llvm::IRBuilder<>& b, UnaryOp op, llvm::Value* x) {
 
 // Computes e^(y log |x|) and the sign; special cases are those of C's pow.
 llvm::Value* emit_pow(llvm::IRBuilder<>& b, llvm::Value* x32, llvm::Value* y32) {
+  BYOC_CHECK(x32->getType() == y32->getType(), "a power of ", lanes_of(x32), " lanes by ",
+             lanes_of(y32));
   llvm::Type* type = like(x32, b.getDoubleTy());
   Value x = b.CreateFPExt(x32, type), y = b.CreateFPExt(y32, type);
   Floats f(b, x);

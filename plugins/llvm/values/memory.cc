@@ -65,6 +65,8 @@ Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) 
   const Home& home = plan_.homes.at(tensor.id());
   Place at{&home, base(tensor.id()), 0, nullptr, 0, false};
   BYOC_CHECK(at.base != nullptr, "tensor ", tensor.name(), " has no memory here");
+  BYOC_CHECK(indices.size() == home.strides.size(), "tensor ", tensor.name(), " has ",
+             home.strides.size(), " dims and is read by ", indices.size(), " indices");
   at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
   if (std::any_of(indices.begin(), indices.end(), has_division))
     place_by(joined(home, indices), {1}, at);
@@ -73,6 +75,8 @@ Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) 
 }
 
 void Values::place_by(const te::Exprs& indices, const std::vector<int64_t>& steps, Place& at) {
+  BYOC_CHECK(indices.size() == steps.size(), indices.size(), " indices of ", steps.size(),
+             " steps");
   for (size_t k = 0; k < indices.size() && at.stride; ++k) {
     auto stride = stride_of(indices[k]);
     if (stride) at.stride = *at.stride + *stride * steps[k];
@@ -129,6 +133,7 @@ llvm::Value* Values::load_contiguous(const Place& at) {
 llvm::Value* Values::load_every_second(const Place& at) {
   llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
   llvm::Type* type = with_lanes(element, lanes_);
+  BYOC_CHECK(lanes_ % 2 == 0, "every second element is loaded for ", lanes_, " lanes");
   Value front = address(at, at.offset);
   Value back = b_.CreateConstGEP1_64(element, front, lanes_ - 1);
   std::vector<int> from;
@@ -233,6 +238,8 @@ void Values::store(const te::Tensor& tensor, const te::Exprs& indices, Value val
   if (plan_.homes.at(tensor.id()).elements == 0) return;
   Value stored = ops_.to_storage(tensor.dtype(), value);
   Place at = place(tensor, indices);
+  BYOC_CHECK(lanes_of(stored) == 0 || lanes_of(stored) == lanes_, "a value of ", lanes_of(stored),
+             " lanes is stored in a loop of ", lanes_);
   // Different values with one place for all lanes: a condition leaves one lane on.
   const bool is_one = at.stride == 0 && lanes_of(stored) == 0;
   if (lanes_ == 0 || is_one) store_scalar(at, stored);

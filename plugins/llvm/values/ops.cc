@@ -64,7 +64,9 @@ llvm::Value* Ops::int_constant(DType dtype, int64_t value) {
 }
 
 llvm::Value* Ops::splat(Value x, unsigned lanes) {
-  return lanes == 0 || lanes_of(x) != 0 ? x : b_.CreateVectorSplat(lanes, x);
+  const unsigned own = lanes_of(x);
+  BYOC_CHECK(own == 0 || lanes == 0 || own == lanes, "a vector of ", own, " lanes among ", lanes);
+  return lanes == 0 || own != 0 ? x : b_.CreateVectorSplat(lanes, x);
 }
 
 llvm::Value* Ops::intrinsic(llvm::Intrinsic::ID id, Value x) {
@@ -73,6 +75,9 @@ llvm::Value* Ops::intrinsic(llvm::Intrinsic::ID id, Value x) {
 
 // Calls libm once per lane, because it has no vectors.
 llvm::Value* Ops::libm(llvm::StringRef name, llvm::ArrayRef<Value> args) {
+  BYOC_CHECK(!args.empty(), "libm has no ", name.str(), " of nothing");
+  for (Value arg : args)
+    BYOC_CHECK(arg->getType() == args[0]->getType(), "the arguments of ", name.str(), " differ");
   llvm::Type* type = args[0]->getType()->getScalarType();
   std::vector<llvm::Type*> parameters(args.size(), type);
   std::string symbol = name.str() + (type->isFloatTy() ? "f" : "");
@@ -264,6 +269,8 @@ llvm::Value* Ops::floor_divide(BinaryOp op, bool is_signed, Value a, Value b) {
 }
 
 llvm::Value* Ops::natural_division(BinaryOp op, Value a, Value b) {
+  BYOC_CHECK(op >= BinaryOp::kDivide && op <= BinaryOp::kFloorModulo, "binary op ",
+             static_cast<int>(op), " is no division");
   bool wants_quotient = op == BinaryOp::kFloorDivide || op == BinaryOp::kDivide;
   return wants_quotient ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Powers and remainders of floats. An exponent that all lanes share is mostly 2, 3, 0.5, -0.5 or
 // -1; for these there is shorter code, chosen once per vector where the exponent is not a constant.
+#include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "plugins/llvm/values/floats.h"
 #include "plugins/llvm/values/math64.h"
@@ -57,12 +58,14 @@ llvm::Value* Ops::power(Value a, Value b) {
 
 llvm::Value* Ops::any_power(Value a, Value b) {
   b = splat(b, lanes_of(a));
+  BYOC_CHECK(lanes_of(a) == lanes_of(b), "a power of ", lanes_of(a), " lanes by ", lanes_of(b));
   if (a->getType()->getScalarType()->isFloatTy()) return emit_pow(b_, a, b);
   return libm("pow", {a, b});
 }
 
 // Branches on the exponent: a block per short form, and one for all other exponents.
 llvm::Value* Ops::power_by_scalar(Value a, Value b) {
+  BYOC_CHECK(lanes_of(b) == 0, "an exponent of ", lanes_of(b), " lanes is no scalar");
   llvm::Function* function = b_.GetInsertBlock()->getParent();
   auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(b_.getContext(), name, function);
@@ -116,6 +119,8 @@ llvm::Value* Ops::remainder(Value a, Value b) {
 // Calls libm for all lanes when it must be called for one.
 llvm::Value* Ops::libm_where(Value is_slow, Value fast, llvm::StringRef name,
                              llvm::ArrayRef<Value> args) {
+  BYOC_CHECK(lanes_of(is_slow) == lanes_of(fast), lanes_of(is_slow), " lanes may be slow of ",
+             lanes_of(fast));
   Value any = lanes_of(is_slow) == 0 ? is_slow : b_.CreateOrReduce(is_slow);
   llvm::BasicBlock* before = b_.GetInsertBlock();
   auto* slow = llvm::BasicBlock::Create(b_.getContext(), "slow", before->getParent());

@@ -2,6 +2,7 @@
 // f16 and bf16 in f32 registers: which values need no rounding, and which have their bits at hand.
 #include <llvm/IR/PatternMatch.h>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/values/ops.h"
 
 namespace byoc::llvm_plugin {
@@ -24,6 +25,7 @@ bool is_representable(DType dtype, const llvm::Constant& constant) {
 }  // namespace
 
 llvm::Value* Ops::small_bits(DType dtype, Value x) {
+  BYOC_CHECK(is_small_float(dtype), "the bits of ", dtype, " in a register of f32");
   Value bits = nullptr;
   if (dtype == DType::kBF16) {
     const bool is_found = match(x, m_BitCast(m_Shl(m_ZExt(m_Value(bits)), m_SpecificInt(16))));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/values/tables.h"
 
+#include "byoc/base/check.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
@@ -21,6 +22,7 @@ llvm::Constant* part_of(llvm::IRBuilder<>& b, const double (&table)[kTable], uns
 
 // Returns `count` lanes from `first` on; those that x does not have are poison.
 Value lanes_of(llvm::IRBuilder<>& b, Value x, unsigned lanes, unsigned first, unsigned count) {
+  BYOC_CHECK(first < lanes, "lane ", first, " of ", lanes);
   llvm::SmallVector<int, kTable> mask(count);
   for (unsigned k = 0; k < count; ++k)
     mask[k] = first + k < lanes ? static_cast<int>(first + k) : -1;
@@ -35,7 +37,10 @@ bool has_tables(const Machine& machine) {
 
 // Half a vector has its table in two.
 llvm::Value* look_up(llvm::IRBuilder<>& b, const double (&table)[kTable], llvm::Value* index) {
-  if (llvm::cast<llvm::FixedVectorType>(index->getType())->getNumElements() == kTable)
+  const unsigned lanes = lanes_of(index);
+  BYOC_CHECK(lanes == kTable || lanes == kTableHalf, "a table of ", kTable, " is read by ", lanes,
+             " lanes");
+  if (lanes == kTable)
     return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {},
                              {part_of(b, table, 0, kTable), index});
   return b.CreateIntrinsic(

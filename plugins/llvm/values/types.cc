@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/values/types.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::llvm_plugin {
 
 llvm::Type* storage_type(llvm::LLVMContext& context, DType dtype) {
@@ -10,6 +12,7 @@ llvm::Type* storage_type(llvm::LLVMContext& context, DType dtype) {
     case DType::kF64:
       return llvm::Type::getDoubleTy(context);
     default:
+      BYOC_CHECK(dtype_size(dtype) > 0 && dtype_size(dtype) <= 8, "memory of ", dtype);
       return llvm::Type::getIntNTy(context, static_cast<unsigned>(8 * dtype_size(dtype)));
   }
 }

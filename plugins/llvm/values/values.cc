@@ -60,6 +60,7 @@ llvm::Value* Values::base(const void* tensor) const {
 }
 
 void Values::begin_lanes(const te::Var& var, Value first, unsigned lanes) {
+  BYOC_CHECK(lanes_ == 0 && lanes > 1, lanes, " lanes inside of ", lanes_);
   lanes_ = lanes;
   varies_.clear();
   vars_[var.id()] = {first, 1, true};
@@ -71,6 +72,7 @@ void Values::end_lanes() {
 }
 
 void Values::begin_statement() {
+  BYOC_CHECK(known_.size() == 1, "a statement begins inside of a branch of an expression");
   known_.assign(1, {});
   needs_guard_.clear();
 }
@@ -157,7 +159,11 @@ std::optional<int64_t> Values::stride_of(const te::Expr& x) {
 
 // Returns the value in the first lane. Mirrors stride_of.
 llvm::Value* Values::first_of(const te::Expr& x) {
-  if (auto* var = std::get_if<te::VarRef>(&x->kind)) return vars_.at(var->var.id()).value;
+  if (auto* var = std::get_if<te::VarRef>(&x->kind)) {
+    const Binding& binding = vars_.at(var->var.id());
+    BYOC_CHECK(binding.value != nullptr, "variable ", var->var.name(), " has no value yet");
+    return binding.value;
+  }
   auto* binary = std::get_if<te::Binary>(&x->kind);
   if (binary == nullptr || (!varies(binary->a) && !varies(binary->b))) return value(x);
   Value a = first_of(binary->a), b = first_of(binary->b);
@@ -167,6 +173,7 @@ llvm::Value* Values::first_of(const te::Expr& x) {
 }
 
 llvm::Value* Values::iota(llvm::Type* type, int64_t stride) {
+  BYOC_CHECK(lanes_ > 0, "the numbers of lanes outside of a vectorized loop");
   std::vector<llvm::Constant*> lanes;
   for (unsigned k = 0; k < lanes_; ++k)
     lanes.push_back(llvm::ConstantInt::get(type, static_cast<uint64_t>(stride * k), true));
@@ -327,6 +334,8 @@ llvm::Value* Values::make_select(const te::Select& x) {
   if (Value extremum = make_extremum(x)) return extremum;
   Value condition = value(x.condition);
   if (lanes_of(condition) != 0) {
+    BYOC_CHECK(lanes_of(condition) == lanes_, "a condition of ", lanes_of(condition),
+               " lanes in a loop of ", lanes_);
     Value yes = value_under(x.yes, condition);
     Value no = value_under(x.no, b_.CreateNot(condition));
     return b_.CreateSelect(condition, splat(yes), splat(no));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/analysis/memory_plan.h"
 #include "plugins/llvm/analysis/ranges.h"
 #include "plugins/llvm/values/ops.h"
@@ -40,7 +41,10 @@ class Values {
   void begin_statement();
   /// Forgets the values computed until leave_branch: those of one branch.
   void enter_branch() { known_.emplace_back(); }
-  void leave_branch() { known_.pop_back(); }
+  void leave_branch() {
+    BYOC_CHECK(known_.size() > 1, "a branch is left that was not entered");
+    known_.pop_back();
+  }
   /// Sets the lanes that load and store, and returns the mask before. null: all do.
   Value set_mask(Value mask) { return std::exchange(mask_, mask); }
   Value mask() const { return mask_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/families/integers/depthwise.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::llvm_plugin::integers {
 namespace {
 
@@ -18,6 +20,7 @@ struct Shapes {
 Tensor cells_of(te::Builder& builder, const Tensor& x, const Shapes& s, const Attrs& attrs) {
   const Ints pads = attrs.ints("pads");
   const Expr edge = te::constant(DType::kF32, static_cast<double>(attrs.i("pad_value", 0)));
+  BYOC_CHECK(pads.size() == 4, "an image has pads at 4 edges, got ", pads.size());
   const Exprs shape = {s.x[0], s.x[1], s.x[2] + pads[0] + pads[2], s.x[3] + pads[1] + pads[3],
                        s.x[4]};
   return builder.compute("cells", shape, [&](const Exprs& i) {
@@ -32,6 +35,7 @@ Result<std::vector<Tensor>> compute(te::Builder& builder, std::span<const Tensor
                                     const Shapes& s, const Attrs& attrs) {
   const int64_t block = s.y[4];
   const Ints strides = attrs.ints("strides"), dilations = attrs.ints("dilations");
+  BYOC_CHECK(strides.size() == 2 && dilations.size() == 2, "a window of two dims");
   const Tensor weights =
       builder.compute("weights", {s.y[1], 1, s.w[2], s.w[3], 1, block}, [&](const Exprs& i) {
         return te::cast(DType::kF32, in[1](i[0] * block + i[5], 0, i[2], i[3]));
@@ -57,6 +61,8 @@ std::optional<ComputeFn> depthwise_compute_of(const te::Site& site) {
     if (!is_static(type->shape)) return std::nullopt;
   const Shapes s{static_extents(site.inputs[0]->shape), static_extents(site.inputs[1]->shape),
                  static_extents(site.outputs[0]->shape)};
+  BYOC_CHECK(s.x.size() == 5 && s.w.size() == 4 && s.y.size() == 5, "an image in blocks of rank ",
+             s.x.size());
   const int64_t channels = s.w[0];
   const bool is_depthwise = channels > 1 && site.attrs->i("group", 1) == channels &&
                             s.x[1] * s.x[4] == channels && s.x[4] == s.y[4];

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/integers/depthwise.h"
 
@@ -39,7 +40,12 @@ Lane lane_of(const te::Target& target) {
   return {.size = 2, .x = DType::kI16, .weight = DType::kI16};
 }
 
-int64_t extent(const Tensor& tensor, size_t dim) { return *te::as_int(tensor.shape()[dim]); }
+int64_t extent(const Tensor& tensor, size_t dim) {
+  BYOC_CHECK(dim < tensor.rank(), "dim ", dim, " of ", tensor.name(), " of rank ", tensor.rank());
+  const std::optional<int64_t> out = te::as_int(tensor.shape()[dim]);
+  BYOC_CHECK(out, "dim ", dim, " of ", tensor.name(), " is no number");
+  return *out;
+}
 
 Ints list(const Attrs& attrs, const char* name, const Ints& fallback) {
   Ints out = attrs.ints(name);
@@ -63,6 +69,8 @@ Expr dot(const Lane& by, const Tensor& x, Exprs at_x, const Tensor& w, Exprs at_
 Tensor conv_weights(te::Builder& builder, const Lane& by, const Tensor& x, const Tensor& weight,
                     int64_t block) {
   const int64_t inner = extent(x, 4), c = extent(weight, 1);
+  BYOC_CHECK(inner % by.size == 0 && extent(weight, 0) % block == 0, "blocks of ", inner, " and ",
+             block, " channels, lanes of ", by.size);
   const Exprs shape = {extent(weight, 0) / block,
                        (c + inner - 1) / inner,
                        extent(weight, 2),
@@ -81,6 +89,7 @@ Tensor conv_weights(te::Builder& builder, const Lane& by, const Tensor& x, const
 // Adds the image with cells of `fill` around it; the image itself without pads.
 Tensor padded(te::Builder& builder, const Lane& by, const Tensor& x, const Ints& pads,
               int64_t fill) {
+  BYOC_CHECK(pads.size() == 4, "an image has pads at 4 edges, got ", pads.size());
   if (std::ranges::all_of(pads, [](int64_t pad) { return pad == 0; })) {
     if (!by.is_wide()) return x;
     return builder.compute("wide", x.shape(), [&](const Exprs& i) { return te::cast(by.x, x(i)); });
@@ -100,6 +109,7 @@ Result<std::vector<Tensor>> compute_conv(const Lane& by, te::Builder& builder,
                                          std::span<const Tensor> in, Types out,
                                          const Attrs& attrs) {
   const Ints strides = list(attrs, "strides", {1, 1}), dilations = list(attrs, "dilations", {1, 1});
+  BYOC_CHECK(strides.size() == 2 && dilations.size() == 2, "a window of two dims");
   const Tensor weights = conv_weights(builder, by, in[0], in[1], attrs.i("block"));
   const Tensor x =
       padded(builder, by, in[0], list(attrs, "pads", {0, 0, 0, 0}), attrs.i("pad_value", 0));
@@ -122,6 +132,7 @@ Result<std::vector<Tensor>> compute_pointwise(const Lane& by, te::Builder& build
                                               const Attrs& attrs) {
   const Tensor x = in[0], weights = conv_weights(builder, by, in[0], in[1], attrs.i("block"));
   const Ints y = static_extents(out[0]->shape), strides = list(attrs, "strides", {1, 1});
+  BYOC_CHECK(y.size() == 5 && strides.size() == 2, "an image in blocks of rank ", y.size());
   const int64_t width = y[3], pixels = y[2] * y[3];
   Tensor cells;
   if (by.is_wide() || strides != Ints{1, 1}) {
@@ -190,12 +201,14 @@ te::Strategy packed_product(const Lane& by, int64_t block) {
 // Returns true for products of static shapes with a panel of columns or more.
 bool has_panels(const te::Site& site, int64_t block) {
   const Shape &a = site.inputs[0]->shape, &b = site.inputs[1]->shape;
+  BYOC_CHECK(b.size() == 2, "weights of a product of rank ", b.size());
   return is_static(a) && is_static(b) && b[1].extent() >= block && b[0].extent() > 0;
 }
 
 // Returns true for a vector by a matrix: each weight is read once, so more bytes cost more time.
 bool has_one_row(const te::Site& site) {
   const Ints a = static_extents(site.inputs[0]->shape);
+  BYOC_CHECK(!a.empty(), "rows of a product have terms");
   return std::all_of(a.begin(), a.end() - 1, [](int64_t extent) { return extent == 1; });
 }
 
