@@ -13,6 +13,7 @@
 // The weights %w are a constant.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/partition.h"
 #include "core/partition/convex/waves.h"
 #include "core/partition/partition_metrics.h"
@@ -117,6 +118,8 @@ uint32_t RegionMerger::tensor_of(ValueId value) {
     for (const Node& node : function_.nodes)
       first_tensor_.push_back(first_tensor_.back() + static_cast<uint32_t>(node.types.size()));
   }
+  BYOC_CHECK(value.node + 1 < first_tensor_.size(), "node ", value.node, " of ",
+             first_tensor_.size() - 1);
   return first_tensor_[value.node] + value.output;
 }
 
@@ -138,6 +141,8 @@ void RegionMerger::add_edges(uint32_t item) {
 Annotations RegionMerger::renumber(const std::vector<uint32_t>& region_of_item) const {
   Annotations out;
   out.region_of.assign(function_.nodes.size(), kOutside);
+  BYOC_CHECK(region_of_item.size() == quotient_.size(), region_of_item.size(), " of ",
+             quotient_.size(), " items have a region");
   std::vector<uint32_t> index(graph_.size(), kOutside);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     uint32_t old = annotations_.region_of[node];
@@ -161,6 +166,8 @@ Result<Annotations> RegionMerger::merged(RegionFinder find) {
   graph_.first.push_back(0);
   for (uint32_t item = 0; item < quotient_.size(); ++item) add_item(item);
   for (uint32_t item = 0; item < quotient_.size(); ++item) add_edges(item);
+  BYOC_CHECK(graph_.size() == quotient_.size() && graph_.first.size() == graph_.size() + 1,
+             graph_.size(), " nodes of ", quotient_.size(), " items");
   return renumber(find(graph_, options_));
 }
 

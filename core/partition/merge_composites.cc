@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/pass/partition.h"
 #include "core/region/annotate_function.h"
 #include "core/region/annotations.h"
@@ -120,6 +121,7 @@ void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins)
   PatternSweep sweep(states, function_, uses_);
   for (uint32_t root = 0; root < function_.nodes.size(); ++root) {
     for (uint32_t k : sweep.patterns_at(root)) {
+      BYOC_CHECK(k < rows.size(), "pattern ", k, " of ", rows.size());
       const Row& row = rows[k];
       const Pattern& pattern = states.pattern(k);
       bool alone = pattern.min_ops() == 1 && row.competes;
@@ -136,6 +138,7 @@ void CompositeMerger::find_candidates(const std::vector<const Plugin*>& plugins)
 
 bool CompositeMerger::accepts(const Candidate& candidate, const Plugin& plugin, Symbol composite) {
   const Function call = composite_call(function_, candidate.match, composite);
+  BYOC_CHECK(!call.nodes.empty(), "a call of composite ", composite, " has a node");
   const auto node = static_cast<uint32_t>(call.nodes.size() - 1);
   const Verdict& verdict = judge_(plugin, candidate.place, call, node);
   if (verdict.accept == Verdict::kYes) return true;

@@ -139,6 +139,8 @@ Function Cutter::body(uint32_t item, std::span<const ValueId> outputs) {
             value, item,
             {out.add_constant(c->data, function_.type(value), function_.nodes[value.node].loc), 0});
       }
+      BYOC_CHECK(is_known(value, item), "value ", value.node, "#", value.output,
+                 " is read in a region before it is there");
       args_.push_back(inside_[slot(value)]);
     }
     uint32_t now = out.add_copy(function_.nodes[node], args_);
@@ -146,7 +148,10 @@ Function Cutter::body(uint32_t item, std::span<const ValueId> outputs) {
       set_inside({node, k}, item, {now, k});
   }
   out.results.reserve(outputs.size());
-  for (ValueId value : outputs) out.results.push_back(inside_[slot(value)]);
+  for (ValueId value : outputs) {
+    BYOC_CHECK(is_known(value, item), "a region does not compute its result ", value.node);
+    out.results.push_back(inside_[slot(value)]);
+  }
   return out;
 }
 
@@ -180,6 +185,8 @@ Symbol Cutter::add_function(const Region& region, Function body) {
 
 void Cutter::emit_region(uint32_t item) {
   uint32_t region = quotient_.region[item];
+  BYOC_CHECK(region < annotations_.regions.size(), "region ", region, " of ",
+             annotations_.regions.size());
   std::span<const ValueId> outputs(leaving_.data() + leaving_first_[region],
                                    leaving_.data() + leaving_first_[region + 1]);
   if (outputs.empty()) return;
@@ -209,7 +216,11 @@ void Cutter::find_leaving() {
   auto for_each = [&](auto&& visit) {
     for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
       for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
-        if (leaves[first_[node] + k]) visit(annotations_.region_of[node], ValueId{node, k});
+        if (!leaves[first_[node] + k]) continue;
+        const uint32_t region = annotations_.region_of[node];
+        BYOC_CHECK(region < annotations_.regions.size(), "node ", node, " leaves region ", region,
+                   " of ", annotations_.regions.size());
+        visit(region, ValueId{node, k});
       }
     }
   };

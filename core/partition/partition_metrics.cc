@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
+
 namespace byoc {
 namespace {
 
@@ -29,6 +31,8 @@ PartitionMetrics& PartitionMetrics::operator+=(const PartitionMetrics& other) {
 PartitionMetrics measure_partition(const IRModule& module, const Function& function,
                                    const Annotations& annotations) {
   PartitionMetrics count;
+  BYOC_CHECK(annotations.region_of.empty() || annotations.region_of.size() == function.nodes.size(),
+             annotations.region_of.size(), " of ", function.nodes.size(), " nodes have a region");
   std::vector<uint32_t> place(function.nodes.size(), kRest);
   auto next = static_cast<uint32_t>(annotations.regions.size());
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {

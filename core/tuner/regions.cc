@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "byoc/base/check.h"
 #include "byoc/ir/intern.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
@@ -28,7 +29,9 @@ Status check_static_types(const Region& region) {
 
 std::vector<Pass> passes_after_fusion(const PassContext& context) {
   std::vector<Pass> passes = codegen_pipeline(context);
-  passes.erase(std::ranges::find(passes, "run_codegen", &Pass::name), passes.end());
+  const auto codegen = std::ranges::find(passes, "run_codegen", &Pass::name);
+  BYOC_CHECK(codegen != passes.end(), "a pipeline of codegen without run_codegen");
+  passes.erase(codegen, passes.end());
   const auto fused = std::ranges::find(passes, "fuse_ops", &Pass::name);
   if (fused != passes.end()) passes.erase(passes.begin(), fused + 1);
   return passes;
@@ -54,6 +57,7 @@ Result<std::vector<OwnPoint>> points_in(IRModule module, const BuildOptions& opt
 std::vector<Pass> passes_before_codegen(const PassContext& context) {
   std::vector<Pass> passes = Pipeline::whole(context);
   auto end = std::ranges::find(passes, "run_codegen", &Pass::name);
+  BYOC_CHECK(end != passes.end(), "a whole pipeline without run_codegen");
   passes.erase(end, passes.end());
   return passes;
 }
@@ -66,6 +70,7 @@ std::vector<Region> distinct_regions(const IRModule& module) {
     if (!is_region(module, name, function)) continue;
     auto [at, is_new] = index.try_emplace(region_key(module, function), out.size());
     if (is_new) out.push_back({&function, name, {}, {}, 0});
+    BYOC_CHECK(at->second < out.size(), "region ", at->second, " of ", out.size());
     Region& region = out[at->second];
     region.symbols.push_back(name.str());
     for (Symbol loc : all_locs(module, function)) region.locs.push_back(loc.str());
@@ -76,6 +81,7 @@ std::vector<Region> distinct_regions(const IRModule& module) {
 
 Result<std::optional<KnobbedRegion>> knobbed(const IRModule& module, const Region& region,
                                              const PassContext& context) {
+  BYOC_CHECK(region.function != nullptr, "region ", region.name, " has a function");
   BYOC_TRY_STATUS(check_static_types(region));
   BYOC_TRY(const Plugin* plugin,
            context.plugins->get(std::string(region.function->attr("compiler"))));

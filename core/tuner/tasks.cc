@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tasks of a module: the passes of build up to run_codegen, then one look at each function.
+#include "byoc/base/check.h"
 #include "byoc/tune/task.h"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ class Gathering {
       task.plugin = found->plugin->id(), task.key = key;
       task.space = std::move(space), task.input = std::move(found->input);
     }
+    BYOC_CHECK(!region.symbols.empty(), "a region has a symbol");
     task.count += region.calls;
     task.symbols.insert(task.symbols.end(), region.symbols.begin(), region.symbols.end());
     std::set<std::string>& seen = locs_[key];

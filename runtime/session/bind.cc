@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "runtime/artifact/check_view.h"
 #include "runtime/artifact/view.h"
 #include "runtime/session/session_state.h"
@@ -61,6 +62,8 @@ class Binder {
   }
 
   void* staging(size_t value) const {
+    BYOC_CHECK(value < context_.staging_offsets.size(), "argument ", value,
+               " has no staging memory");
     return context_.staging.get() + context_.staging_offsets[value];
   }
 
@@ -110,6 +113,8 @@ Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
 }
 
 void return_outputs(const ContextState& context, std::span<const DLTensor> outputs) {
+  BYOC_CHECK(outputs.size() <= context.values.size(), outputs.size(), " outputs of ",
+             context.values.size(), " arguments");
   size_t n_in = context.values.size() - outputs.size();
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::byte* wanted = data_of(outputs[k]);

@@ -129,6 +129,8 @@ class ContextBuilder {
     const bool is_input = k < step.n_in;
     const size_t number = is_input ? k : k - step.n_in;
     const CountedArgument argument{&step.types[k], context_->counted->dims(step.args[k]), number};
+    BYOC_CHECK(argument.dims != nullptr, "argument ", k, " of ", step.symbol,
+               " has no counted dims");
     (is_input ? bound.counted_in : bound.counted_out).push_back(argument);
     if (is_input) {
       context_->tensors[context_->tensors.size() - step.args.size() + k].shape = argument.dims;
@@ -145,6 +147,10 @@ class ContextBuilder {
       BoundInstruction& bound = context_->code[k];
       bound.kind = from.kind;
       bound.step = from.index;
+      BYOC_CHECK(from.args.size() <= std::size(bound.args), "instruction ", k, " has ",
+                 from.args.size(), " operands");
+      BYOC_CHECK(from.kind != Instruction::kCall || from.index < program_.steps.size(),
+                 "instruction ", k, " calls step ", from.index, " of ", program_.steps.size());
       for (size_t a = 0; a < from.args.size(); ++a) set(bound.args[a], from.args[a]);
       if (from.kind == Instruction::kCopy || from.kind == Instruction::kAppend)
         bound.bytes = static_cast<uint64_t>(*size_bytes(from.types[0]));
@@ -161,6 +167,8 @@ class ContextBuilder {
   }
 
   void add_tensor(const Place& place, const TensorSpec& type) {
+    BYOC_CHECK(context_->tensors.size() < context_->tensors.capacity(),
+               "the tensors of a context would move");
     DLTensor& tensor = context_->tensors.emplace_back();
     tensor = {.data = nullptr,
               .device = {kDLCPU, 0},
@@ -178,15 +186,22 @@ class ContextBuilder {
     uint32_t n_in = static_cast<uint32_t>(program_.inputs.size());
     switch (place.kind) {
       case Place::kInput:
+        BYOC_CHECK(place.index < n_in, "input ", place.index, " of ", n_in);
         context_->patches.push_back({&slot, place.index});
         break;
       case Place::kOutput:
+        BYOC_CHECK(place.index < program_.outputs.size(), "output ", place.index, " of ",
+                   program_.outputs.size());
         context_->patches.push_back({&slot, n_in + place.index});
         break;
       case Place::kConstant:
+        BYOC_CHECK(place.index < program_.constants.size(), "constant ", place.index, " of ",
+                   program_.constants.size());
         slot = constant(program_.constants[place.index].key);
         break;
       case Place::kArena:
+        BYOC_CHECK(place.offset <= program_.arena_bytes, "place ", place.offset, " of an arena of ",
+                   program_.arena_bytes, " bytes");
         slot = context_->arena.get() + place.offset;
         break;
     }
@@ -201,6 +216,7 @@ class ContextBuilder {
   void bind_native(const Step& step, BoundStep& bound) {
     std::vector<void*>& data = context_->native_data;
     size_t first = data.size();
+    void** const before = data.data();
     auto add_places = [&](size_t from, size_t to) {
       for (size_t k = from; k < to; ++k) set(data.emplace_back(nullptr), step.args[k]);
     };
@@ -210,6 +226,9 @@ class ContextBuilder {
     }
     for (const auto& packed : function_of(step).packed) data.push_back(constant(packed.first));
     add_places(step.n_in, step.args.size());
+    BYOC_CHECK(data.size() - first <= native_size(step) && data.size() <= data.capacity(),
+               step.symbol, " has ", data.size() - first, " addresses");
+    BYOC_CHECK(data.data() == before, "the addresses of native code have moved");
     bound.native = {.h = {sizeof(byoc_native_call), BYOC_TAG_NATIVE_CALL, nullptr},
                     .data = data.data() + first,
                     .workspace = context_->workspace.get(),

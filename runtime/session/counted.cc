@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/plugin/abi.h"
 
 namespace byoc {
 
 CountedPlaces::CountedPlaces(const Program& program) {
   for (const Step& step : program.steps) {
+    BYOC_CHECK(step.types.size() == step.args.size(), "a type per argument of ", step.symbol);
     for (size_t k = 0; k < step.args.size(); ++k) add(step.args[k], step.types[k]);
   }
   for (const Instruction& instruction : program.code) {
@@ -29,6 +31,7 @@ void CountedPlaces::add(const Place& place, const TensorSpec& type) {
 int64_t* CountedPlaces::dims(const Place& place) const {
   if (numbers_.empty()) return nullptr;
   auto found = numbers_.find(key(place));
+  BYOC_CHECK(found == numbers_.end() || found->second < numbers_.size(), "a place that is counted");
   return found == numbers_.end() ? nullptr : dims_.get() + found->second * rank_;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "runtime/session/guard_scope.h"
 #include "runtime/session/session_state.h"
 
@@ -96,6 +97,8 @@ Status GuardedSteps::enter(size_t step) {
 
 /// Copies arguments [first, last), whose memory overlaps, to one slot.
 Status GuardedSteps::copy_in(size_t step, size_t first, size_t last, size_t slot) {
+  BYOC_CHECK(first < last && last <= arguments_.size(), "arguments ", first, " to ", last, " of ",
+             arguments_.size());
   std::byte *begin = arguments_[first].data, *end = begin;
   std::string name;
   bool is_written = false;
@@ -106,6 +109,7 @@ Status GuardedSteps::copy_in(size_t step, size_t first, size_t last, size_t slot
   }
   const auto bytes = static_cast<uint64_t>(end - begin);
   BYOC_TRY(GuardedMemory * memory, this->memory(slot, bytes));
+  BYOC_CHECK(slot < names_.size(), "slot ", slot, " of ", names_.size());
   names_[slot] = name;
   name += cat(" of ", session_.executable.program.steps[step].symbol);
   BYOC_TRY_STATUS(memory->place(name, bytes, Buffer::kAlignment, Placement::kAtEnd));
@@ -179,6 +183,8 @@ void GuardedSteps::leave(size_t step, bool is_right) {
 /// Sets the address of an argument, for native code in its table, too: inputs, constants, outputs.
 void GuardedSteps::point(size_t step, const Argument& argument, std::byte* data) {
   BoundStep& bound = context_.steps[step];
+  BYOC_CHECK(argument.index < bound.call.n_args, "argument ", argument.index, " of ",
+             bound.call.n_args);
   bound.tensors[argument.index].data = data;
   if (session_.kernels[step].kind != StepKernel::kNative) return;
   const Step& called = session_.executable.program.steps[step];

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "byoc/base/check.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/host/plugin_loader.h"
 #include "runtime/host/threads.h"
@@ -66,6 +67,9 @@ class ModuleLoader {
     BYOC_TRY_STATUS(check_modules());
     ThreadScope scope(session_.options.threads);  // plugins make primitives for this many
     for (const ExternalModule& module : executable_.modules) BYOC_TRY_STATUS(load_module(module));
+    const size_t loaded = session_.loaded.size();
+    BYOC_CHECK(loaded == executable_.modules.size() && session_.native.size() == loaded, loaded,
+               " modules of ", executable_.modules.size(), " are loaded");
     for (const Step& step : executable_.program.steps) {
       if (step.module != Step::kHostExtern)
         BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/base/check.h"
+
 namespace byoc {
 namespace {
 
@@ -34,6 +36,7 @@ std::vector<ProfileRow> step_rows(const Session& session) {
 std::vector<ProfileRow> profile_rows(const Session& session, const Context& context) {
   std::vector<ProfileRow> rows = step_rows(session);
   std::span<const StepProfile> profile = session.profile(context);
+  BYOC_CHECK(profile.size() == rows.size(), rows.size(), " steps have ", profile.size(), " times");
   for (size_t k = 0; k < rows.size(); ++k) {
     rows[k].runs = profile[k].runs;
     rows[k].total_ns = profile[k].total_ns;
@@ -45,8 +48,10 @@ std::vector<ProfileRow> profile_rows(const Session& session, const Context& cont
 std::vector<SpanRow> span_rows(const Session& session, const Context& context) {
   const SpanLog& log = session.spans(context);
   std::vector<std::vector<double>> times(log.labels.size());
-  for (const SpanTime& time : log.times)
+  for (const SpanTime& time : log.times) {
+    BYOC_CHECK(time.label < times.size(), "label ", time.label, " of ", times.size());
     times[time.label].push_back(static_cast<double>(time.end_ns - time.begin_ns));
+  }
   std::vector<SpanRow> rows;
   for (size_t k = 0; k < log.labels.size(); ++k) {
     std::vector<double>& ns = times[k];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
+
 namespace byoc {
 namespace {
 
@@ -156,6 +158,7 @@ bool EdgeContractor::move_after(uint32_t v) {
 bool EdgeContractor::try_contract(uint32_t u, uint32_t v) {
   const ColorLimits& limits = options_.colors[graph_.color[u]];
   if (ops_[u] + ops_[v] > limits.max_ops || bytes_[u] + bytes_[v] > limits.max_bytes) return false;
+  BYOC_CHECK(u != v && rank_[u] < rank_[v], "region ", u, " is not before region ", v);
   if (has_other_path(u, v) || !move_after(v)) return false;
   uint64_t rank = rank_[v], ops = ops_[u] + ops_[v], bytes = bytes_[u] + bytes_[v];
   regions_.join(u, v);
@@ -186,6 +189,8 @@ bool EdgeContractor::run() {
 bool contract_heavy_edges(const RegionGraph& graph, const std::vector<uint32_t>& out_first,
                           const std::vector<uint32_t>& out_target, const RegionOptions& options,
                           const std::vector<uint32_t>& order, NodeSets& regions) {
+  BYOC_CHECK(order.size() == graph.size() && out_first.size() == order.size() + 1, order.size(),
+             " of ", graph.size(), " nodes have a place");
   return EdgeContractor(graph, out_first, out_target, options, order, regions).run();
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "byoc/base/check.h"
+
 namespace byoc {
 namespace {
 
@@ -72,6 +74,7 @@ void Waves::visit(uint32_t region) {
       uint32_t next = regions_.find(out_.target[k]);
       if (next == region) continue;
       if (is_taken) reads_from_[next] = open_;
+      BYOC_CHECK(waiting_[next] > 0, "region ", next, " waits for no region");
       if (--waiting_[next] == 0) ready_.push_back(next);
     }
   }
@@ -145,6 +148,10 @@ PartitionSize measure(const RegionGraph& graph, const RegionOptions& options,
   auto is_rest = [&](uint32_t v) {
     return options.colors[graph.color[v]].is_rest && !graph.alone[v];
   };
+  BYOC_CHECK(region.size() == graph.size(), region.size(), " of ", graph.size(),
+             " nodes have a region");
+  BYOC_CHECK(graph.tensor.empty() || graph.tensor.size() == graph.source.size(),
+             graph.tensor.size(), " of ", graph.source.size(), " edges are tensors");
   PartitionSize size;
   std::vector<uint8_t> counted(graph.size(), 0);
   uint32_t tensors = graph.size();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tuner/batch/local_bench.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 
 Result<std::unique_ptr<LocalBench>> LocalBench::make(const std::vector<Task>& tasks,
@@ -28,6 +30,8 @@ void LocalBench::set_champion(size_t task, const Point& point, double best_ns,
 
 /// Makes the records of a trial. With a duel, the loser's names the winner.
 Outcome LocalBench::outcome_of(const Measured& measured) const {
+  BYOC_CHECK(measured.trial.task < tasks_.size(), "task ", measured.trial.task, " of ",
+             tasks_.size());
   const Task& task = tasks_[measured.trial.task];
   Outcome out{.task = measured.trial.task, .records = {}, .defect = ""};
   if (!measured.is_tried) {

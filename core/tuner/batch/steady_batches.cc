@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "core/measure/statistic.h"
 
 namespace byoc::tune {
@@ -21,6 +22,7 @@ Status SteadyBatches::measure(std::span<const Trial> trials, const KeepGoing& ke
   BYOC_TRY(const double before, begin(keep_going));
   std::vector<double> ns(trials.size(), std::numeric_limits<double>::infinity());
   BYOC_TRY_STATUS(machine_.measure(trials, keep_going, [&](const Measured& one) {
+    BYOC_CHECK(one.index < ns.size(), "trial ", one.index, " of ", ns.size());
     if (one.error.empty() && !one.samples_ns.empty())
       ns[one.index] = measure::time_of(one.samples_ns);
     each(one, false);

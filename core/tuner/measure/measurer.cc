@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/options.h"
 #include "byoc/plugin/abi.h"
 #include "core/measure/statistic.h"
@@ -43,6 +44,7 @@ Measurer::Measurer(const std::vector<Task>& tasks, const BuildOptions& build,
 }
 
 void Measurer::set_champion(size_t task, Point point, double best_ns, std::string artifact) {
+  BYOC_CHECK(task < states_.size(), "task ", task, " of ", states_.size());
   discard(states_[task].champion.artifact);
   states_[task].champion = {std::move(point), best_ns, std::move(artifact)};
 }
@@ -77,6 +79,7 @@ void Measurer::prepare(size_t task) {
 Status Measurer::prepare(std::span<const Trial> trials, const KeepGoing& keep_going) {
   std::vector<size_t> prepared;
   for (const Trial& trial : trials) {
+    BYOC_CHECK(trial.task < states_.size(), "task ", trial.task, " of ", states_.size());
     if (!states_[trial.task].folder.empty()) continue;
     prepared.push_back(trial.task);
     prepare(trial.task);
@@ -183,6 +186,7 @@ void Measurer::rebuild_champion(const Shared& measured, const std::string& artif
 }
 
 void Measurer::crown(Measured& measured, const std::string& artifact) {
+  BYOC_CHECK(!measured.samples_ns.empty(), "a champion has a time");
   Champion& champion = states_[measured.trial.task].champion;
   discard(champion.artifact);
   champion = {measured.trial.point, measure::time_of(measured.samples_ns), artifact};
@@ -194,6 +198,7 @@ void Measurer::duel(const Shared& measured, const std::string& artifact, const E
     const State& state = states_[measured->trial.task];
     Request out{.kind = Request::kDuel, .folder = state.folder};
     out.artifact = artifact;
+    BYOC_CHECK(!state.champion.artifact.empty(), "a duel with a champion that is not built");
     out.champion = state.champion.artifact;
     out.is_cold = state.is_cold;
     return out;

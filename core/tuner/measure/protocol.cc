@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/base/json.h"
 
 namespace byoc::tune {
@@ -78,6 +79,8 @@ std::string one_line(const Json& json) {
 }  // namespace
 
 std::string print(const Request& request) {
+  BYOC_CHECK(static_cast<size_t>(request.kind) < std::size(kKinds), "operation ",
+             static_cast<size_t>(request.kind), " has no name");
   Json json = {{"op", kKinds[request.kind]},
                {"folder", request.folder},
                {"reference", request.reference},

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/base/version.h"
 #include "core/measure/sampler.h"
@@ -38,6 +39,7 @@ Status add_tensors(driver::ReplayCase& to, uint64_t seed) {
         {std::get<Param>(function.nodes[k].kind).name.str(), spec_of(function.nodes[k].types[0])});
   }
   BYOC_TRY(auto inputs, cli::make_inputs(types, {}, seed, {}));
+  BYOC_CHECK(inputs.size() == types.size(), inputs.size(), " values of ", types.size(), " inputs");
   for (size_t k = 0; k < inputs.size(); ++k)
     to.inputs.push_back({types[k].name, std::move(inputs[k].tensor)});
   for (TypeId type : function.result_types()) {

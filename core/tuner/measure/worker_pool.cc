@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 
 WorkerPool::WorkerPool(const WorkerCommand& builder, size_t builders, const WorkerCommand& runner) {
@@ -18,6 +20,7 @@ Status WorkerPool::begin_jobs() {
     if (worker.process.is_busy() || worker.queue->empty()) continue;
     Job job = std::move(worker.queue->front());
     worker.queue->pop_front();
+    BYOC_CHECK(job.request && job.done && !worker.done, "a worker does one job, and reports it");
     BYOC_TRY_STATUS(worker.process.begin(job.request(), job.limits));
     worker.done = std::move(job.done);
   }
@@ -65,8 +68,10 @@ Status WorkerPool::finish(const KeepGoing& keep_going) {
       return begun;
     }
     for (Busy& worker : workers_) {
-      if (auto answer = worker.process.poll())
-        std::exchange(worker.done, nullptr)(*std::move(answer));
+      auto answer = worker.process.poll();
+      if (!answer) continue;
+      BYOC_CHECK(worker.done, "an answer to no job");
+      std::exchange(worker.done, nullptr)(*std::move(answer));
     }
   }
   return {};

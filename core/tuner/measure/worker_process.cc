@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tuner/measure/worker_process.h"
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 namespace {
 
@@ -23,6 +25,7 @@ Status WorkerProcess::start() {
 }
 
 Status WorkerProcess::begin(const Request& request, const Limits& limits) {
+  BYOC_CHECK(!busy_, "a worker gets one request at a time");
   const std::string line = print(request);
   if (program_ && requests_ >= kMostRequests) program_.reset();
   if (!program_) BYOC_TRY_STATUS(start());
@@ -38,6 +41,7 @@ Status WorkerProcess::begin(const Request& request, const Limits& limits) {
 }
 
 std::optional<Answer> WorkerProcess::end(Answer answer) {
+  BYOC_CHECK(busy_ && program_, "an answer of a worker that has no request");
   if (answer.is_last || program_->is_closed()) program_.reset();
   busy_ = false;
   return answer;
@@ -45,6 +49,7 @@ std::optional<Answer> WorkerProcess::end(Answer answer) {
 
 std::optional<Answer> WorkerProcess::poll() {
   if (!busy_) return std::nullopt;
+  BYOC_CHECK(program_, "a busy worker has a program");
   for (const std::string& line : program_->receive()) {
     const bool was_ready = ready_;
     ready_ = true;

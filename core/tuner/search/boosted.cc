@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradient-boosted trees by XGBoost's C API. Empty in builds without the library.
+#include "byoc/base/check.h"
 #include "core/tuner/search/cost_model.h"
 
 #ifdef BYOC_XGBOOST
@@ -21,6 +22,8 @@ Status checked(int code, std::string_view call) {
 }
 
 Result<Table> make_table(const Matrix& rows) {
+  BYOC_CHECK(rows.cells.size() == rows.rows() * rows.columns, rows.cells.size(), " cells in ",
+             rows.rows(), " rows");
   DMatrixHandle handle = nullptr;
   const int code = XGDMatrixCreateFromMat_omp(rows.cells.data(), rows.rows(), rows.columns,
                                               std::nanf(""), &handle, 1);
@@ -60,6 +63,7 @@ Result<Predictor> train_boosted(const Matrix& rows, std::span<const float> score
   BYOC_TRY(const Table table, make_table(rows));
   BYOC_TRY_STATUS(
       checked(XGDMatrixSetFloatInfo(table.get(), "label", scores.data(), scores.size()), "label"));
+  BYOC_CHECK(scores.size() == rows.rows(), scores.size(), " scores of ", rows.rows(), " rows");
   const DMatrixHandle tables[] = {table.get()};
   BoosterHandle handle = nullptr;
   BYOC_TRY_STATUS(checked(XGBoosterCreate(tables, 1, &handle), "XGBoosterCreate"));

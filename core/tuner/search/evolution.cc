@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 namespace {
 
@@ -17,6 +19,7 @@ void sort_by_score(std::vector<Scored>& points) {
 }
 
 size_t distance(const Genes& a, const Genes& b) {
+  BYOC_CHECK(a.size() == b.size(), "points of ", a.size(), " and ", b.size(), " genes");
   size_t n = 0;
   for (size_t k = 0; k < a.size(); ++k) n += a[k] != b[k] ? 1 : 0;
   return n;
@@ -41,6 +44,8 @@ std::vector<Genes> best_of(std::vector<Scored> points, size_t count, size_t spre
 // Appends points with their scores.
 void append_scored(std::vector<Genes> points, const Score& score, std::vector<Scored>& out) {
   const std::vector<float> scores = score(points);
+  BYOC_CHECK(scores.size() == points.size(), scores.size(), " scores of ", points.size(),
+             " points");
   for (size_t k = 0; k < points.size(); ++k) out.push_back({std::move(points[k]), scores[k]});
 }
 
@@ -85,6 +90,7 @@ class Evolution {
   // The better of two: a point of the better half is picked more often.
   const Genes& parent() {
     const size_t n = generation_.size();
+    BYOC_CHECK(n > 0, "a generation of no points has no parents");
     return generation_[std::min(random_.below(n), random_.below(n))].genes;
   }
 
@@ -129,6 +135,8 @@ std::vector<Genes> evolve(const Grid& grid, const std::vector<Genes>& parents,
 
 std::vector<Genes> best_neighbours(const Grid& grid, const Genes& genes, const GenesSet& visited,
                                    const Score& score, size_t count) {
+  BYOC_CHECK(genes.size() == grid.space().knobs.size(), genes.size(), " genes of ",
+             grid.space().knobs.size(), " knobs");
   std::vector<Genes> points;
   for (size_t k = 0; k < genes.size(); ++k) {
     Genes other = genes;

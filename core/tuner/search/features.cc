@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "byoc/base/check.h"
 #include "core/tuner/search/grid.h"
 
 namespace byoc::tune {
@@ -22,6 +23,7 @@ float log_at(const Point& point, const std::string& knob, size_t k) {
 
 // Returns the share of sorted numbers that are smaller.
 float place_of(const std::vector<double>& sorted, double number) {
+  BYOC_CHECK(!sorted.empty(), "the place of ", number, " among no numbers");
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), number);
   return static_cast<float>(at - sorted.begin()) / static_cast<float>(sorted.size());
 }
@@ -98,7 +100,12 @@ void Features::add_places(const Space& space) {
     Values& places = places_[&space][knob.name];
     for (size_t k = 0; k < columns->second.size(); ++k) {
       std::vector<double> sorted;
-      for (const std::string& value : knob.values) sorted.push_back(numbers_of(value)[k]);
+      for (const std::string& value : knob.values) {
+        const std::vector<double> numbers = numbers_of(value);
+        BYOC_CHECK(k < numbers.size(), "knob ", knob.name, " has values of other forms than ",
+                   value);
+        sorted.push_back(numbers[k]);
+      }
       std::sort(sorted.begin(), sorted.end());
       for (const std::string& value : knob.values)
         places[value].push_back(place_of(sorted, numbers_of(value)[k]));
@@ -107,6 +114,7 @@ void Features::add_places(const Space& space) {
 }
 
 void Features::append(const Subject& subject, const Point& point, Matrix& out) const {
+  BYOC_CHECK(out.cells.size() % width() == 0, out.cells.size(), " cells in rows of ", width());
   out.columns = width();
   out.cells.resize(out.cells.size() + width(), kMissing);
   const std::span<float> row = std::span(out.cells).last(width());
@@ -132,6 +140,7 @@ void Features::fill_knobs(const Subject& subject, const Point& point, std::span<
         row[columns.ratio] = log - log_at(subject.space->guesses.front(), name, k);
     }
   }
+  BYOC_CHECK(row.size() == width(), "a row of ", row.size(), " cells, not ", width());
   for (const auto& [pair, column] : pairs_) row[column] = row[pair.first] + row[pair.second];
   const auto places = places_.find(subject.space);
   if (places == places_.end()) return;
@@ -139,8 +148,11 @@ void Features::fill_knobs(const Subject& subject, const Point& point, std::span<
     const auto value = point.find(knob);
     const auto place = value == point.end() ? values.end() : values.find(value->second);
     if (place == values.end()) continue;
+    const auto numbers = numbers_.find(knob);
+    BYOC_CHECK(numbers != numbers_.end() && place->second.size() <= numbers->second.size(), "knob ",
+               knob, " has ", place->second.size(), " places");
     for (size_t k = 0; k < place->second.size(); ++k)
-      row[numbers_.find(knob)->second[k].place] = place->second[k];
+      row[numbers->second[k].place] = place->second[k];
   }
 }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 namespace {
 
@@ -62,9 +64,12 @@ Grid::Grid(const Space& space) : space_(&space) {
 }
 
 Point Grid::point(const Genes& genes) const {
+  BYOC_CHECK(genes.size() == space_->knobs.size(), genes.size(), " genes of ", space_->knobs.size(),
+             " knobs");
   Point point;
   for (size_t k = 0; k < genes.size(); ++k) {
     const Knob& knob = space_->knobs[k];
+    BYOC_CHECK(genes[k] < knob.values.size(), "knob ", knob.name, " has no value ", genes[k]);
     point[knob.name] = knob.values[genes[k]];
   }
   return point;
@@ -84,6 +89,8 @@ std::optional<Genes> Grid::genes(const Point& point) const {
 }
 
 Genes Grid::nearest(const Point& point, const Genes& rest) const {
+  BYOC_CHECK(rest.size() == space_->knobs.size(), rest.size(), " genes of ", space_->knobs.size(),
+             " knobs");
   Genes genes = rest;
   for (size_t k = 0; k < genes.size(); ++k) {
     const Knob& knob = space_->knobs[k];
@@ -113,6 +120,8 @@ std::optional<Genes> Grid::random_outside(const GenesSet& visited, Random& rando
 }
 
 void Grid::advance(Genes& genes) const {
+  BYOC_CHECK(genes.size() == space_->knobs.size(), genes.size(), " genes of ", space_->knobs.size(),
+             " knobs");
   for (size_t k = genes.size(); k-- > 0;) {
     if (++genes[k] < space_->knobs[k].values.size()) return;
     genes[k] = 0;
@@ -123,6 +132,8 @@ void Grid::mutate(Genes& genes, Random& random) const {
   if (free_.empty()) return;
   const size_t knob = free_[random.below(free_.size())];
   const size_t n = space_->knobs[knob].values.size();
+  BYOC_CHECK(n > 1 && knob < genes.size() && genes[knob] < n, "knob ", knob, " of ", genes.size(),
+             " has ", n, " values");
   uint32_t& gene = genes[knob];
   if (random.unit() < 0.5) {
     gene = static_cast<uint32_t>((gene + 1 + random.below(n - 1)) % n);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "core/tuner/search/cost_model.h"
 
 namespace byoc::tune {
@@ -35,6 +36,8 @@ std::vector<Column> standardise(const Matrix& rows) {
 void expand(const std::vector<Column>& columns, std::span<const float> row,
             std::vector<double>& out) {
   out.clear();
+  BYOC_CHECK(row.size() == columns.size(), "a row of ", row.size(), " cells for ", columns.size(),
+             " columns");
   for (size_t c = 0; c < columns.size(); ++c) {
     const double x = columns[c].of(row[c]);
     out.push_back(x);
@@ -45,6 +48,7 @@ void expand(const std::vector<Column>& columns, std::span<const float> row,
 // Solves a * x = b for a positive definite a of n * n; x replaces b. Only the lower half is read.
 void solve(std::vector<double>& a, std::vector<double>& b) {
   const size_t n = b.size();
+  BYOC_CHECK(a.size() == n * n, a.size(), " factors of ", n, " unknowns");
   for (size_t j = 0; j < n; ++j) {
     for (size_t k = 0; k < j; ++k) {
       for (size_t i = j; i < n; ++i) a[i * n + j] -= a[i * n + k] * a[j * n + k];
@@ -67,6 +71,7 @@ std::vector<double> fit(const std::vector<Column>& columns, const Matrix& rows,
                         std::span<const float> scores, double mean) {
   constexpr double kPenalty = 0.3;  // per weight, in units of one row
   const size_t n = 2 * columns.size();
+  BYOC_CHECK(scores.size() == rows.rows(), scores.size(), " scores of ", rows.rows(), " rows");
   std::vector<double> a(n * n), b(n), x;
   for (size_t c = 0; c < n; ++c) a[c * n + c] = kPenalty;
   for (size_t r = 0; r < rows.rows(); ++r) {
@@ -91,6 +96,7 @@ Result<Predictor> train_ridge(const Matrix& rows, std::span<const float> scores)
     std::vector<double> x;
     for (size_t r = 0; r < points.rows(); ++r) {
       expand(columns, points.row(r), x);
+      BYOC_CHECK(x.size() == weights.size(), x.size(), " terms have ", weights.size(), " weights");
       out.push_back(
           static_cast<float>(std::inner_product(x.begin(), x.end(), weights.begin(), mean)));
     }

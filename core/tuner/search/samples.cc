@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 
 size_t Samples::add_group(Subject subject) {
@@ -12,6 +14,7 @@ size_t Samples::add_group(Subject subject) {
 }
 
 void Samples::set(size_t group, const Point& point, double ns) {
+  BYOC_CHECK(group < groups_.size(), "group ", group, " of ", groups_.size());
   const auto [at, is_new] = groups_[group].samples.try_emplace(point);
   at->second.ns = ns;
   if (!is_new) return;
@@ -40,6 +43,8 @@ void Samples::append(const Group& group, size_t most, TrainingSet& out) const {
     const double speed = std::log2(order.front()->ns / sample.ns);
     const float score = static_cast<float>(std::max(speed, kFailed + 1.0));
     out.scores.push_back(std::isfinite(sample.ns) ? score : kFailed);
+    BYOC_CHECK(sample.row.cells.size() == out.rows.columns, "a sample of ", sample.row.cells.size(),
+               " cells, not ", out.rows.columns);
     out.rows.cells.insert(out.rows.cells.end(), sample.row.cells.begin(), sample.row.cells.end());
   }
 }

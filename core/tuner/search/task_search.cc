@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 namespace {
 
@@ -34,10 +36,12 @@ std::vector<Genes> TaskSearch::begin_round(size_t n, const Score* score) {
   std::vector<Genes> out;
   if (grid_.size() == 0) n = 0;
   take_starts(n, out);
+  BYOC_CHECK(out.size() <= n, out.size(), " starts in a round of ", n);
   const auto free = static_cast<double>(n - out.size());
   const double share = std::clamp(options_.random_share, 0.0, 1.0);
   const auto random = static_cast<size_t>(std::ceil(free * share));
   if (score) {
+    BYOC_CHECK(out.size() + random <= n, random, " random points of ", n - out.size());
     take_scored(n - out.size() - random, *score, out);
   } else {
     take_neighbours((n - out.size()) / 2, out);
@@ -69,6 +73,7 @@ void TaskSearch::take_scored(size_t n, const Score& score, std::vector<Genes>& o
     for (Genes& genes : best_neighbours(grid_, best_, visited_, score, near))
       take(std::move(genes), out);
   }
+  BYOC_CHECK(out.size() <= end, "more neighbours than ", n, " points");
   n = end - out.size();
   const auto parents = fastest(options_.evolution.population / 2);
   for (Genes& genes : evolve(grid_, parents, visited_, score, options_.evolution, n, random_))
@@ -97,6 +102,7 @@ void TaskSearch::add(const Genes& genes, double ns) {
   if (!results_.contains(genes)) ++trials_;
   const bool is_of_round = !results_.contains(genes) && visited_.contains(genes) && !open_.empty();
   set_result(genes, ns);
+  BYOC_CHECK(!is_of_round || open_.front() > 0, "a round that awaits no points is open");
   if (is_of_round && --open_.front() == 0) end_round();
 }
 
@@ -107,6 +113,8 @@ void TaskSearch::add_known(const Genes& genes, double ns) {
 }
 
 void TaskSearch::set_result(const Genes& genes, double ns) {
+  BYOC_CHECK(genes.size() == grid_.space().knobs.size(), genes.size(), " genes of ",
+             grid_.space().knobs.size(), " knobs");
   if (!(ns > 0)) ns = kFailed;
   visited_.insert(genes);
   results_[genes] = ns;
@@ -123,6 +131,7 @@ void TaskSearch::set_result(const Genes& genes, double ns) {
 }
 
 void TaskSearch::end_round() {
+  BYOC_CHECK(!open_.empty() && open_.front() == 0, "a round ends that awaits points");
   open_.pop_front();
   const auto first = results_.find(first_);
   if (progress_.gains.empty() && !std::isfinite(before_ns_) && first != results_.end())

@@ -53,6 +53,7 @@ size_t TuningSearch::group_of(const Record& record) {
 }
 
 void TuningSearch::set_sample(size_t group, const Point& point, double ns) {
+  BYOC_CHECK(group < donors_.size(), "group ", group, " of ", donors_.size());
   if (!(ns > 0)) ns = kFailed;
   samples_.set(group, point, ns);
   is_trained_ = false;
@@ -66,6 +67,7 @@ void TuningSearch::set_sample(size_t group, const Point& point, double ns) {
 }
 
 void TuningSearch::seed(size_t task, const Record& known) {
+  BYOC_CHECK(task < tasks_.size(), "task ", task, " of ", tasks_.size());
   const double ns = known.is_ok() ? known.best_ns() : kFailed;
   if (known.task == spaces_[task]->task) {
     const auto genes = tasks_[task].grid().genes(known.point);
@@ -98,6 +100,7 @@ void TuningSearch::begin_round() {
     }
     const auto task = pick_task(progress);
     if (!task) return;
+    BYOC_CHECK(*task < tasks_.size(), "task ", *task, " of ", tasks_.size());
     if (progress[*task].rounds == 0) add_transfers(*task);
     const Score score = [&](const std::vector<Genes>& points) {
       return this->score(*task, points);
@@ -127,6 +130,8 @@ void TuningSearch::train() {
   const TrainingSet set = samples_.training_set();
   predictor_ = {};
   if (set.scores.size() < kLeastSamples) return;
+  BYOC_CHECK(set.rows.rows() == set.scores.size(), set.scores.size(), " scores of ",
+             set.rows.rows(), " rows");
   auto trained = model_.train(set.rows, set.scores);
   if (!trained.ok()) return set_failure(trained.status());
   predictor_ = *std::move(trained);
@@ -142,6 +147,7 @@ std::vector<float> TuningSearch::score(size_t task, const std::vector<Genes>& po
   rows.cells.reserve(points.size() * rows.columns);
   for (const Genes& genes : points)
     features_.append(donors_[task].subject, tasks_[task].grid().point(genes), rows);
+  BYOC_CHECK(rows.rows() == points.size(), points.size(), " points have ", rows.rows(), " rows");
   auto scores = predictor_(rows);
   if (scores.ok()) return *std::move(scores);
   set_failure(scores.status());
@@ -149,6 +155,7 @@ std::vector<float> TuningSearch::score(size_t task, const std::vector<Genes>& po
 }
 
 void TuningSearch::add(size_t task, const Point& point, double best_ns) {
+  BYOC_CHECK(task < tasks_.size(), "task ", task, " of ", tasks_.size());
   const auto genes = tasks_[task].grid().genes(point);
   BYOC_CHECK(genes.has_value(), print(point), " is outside of the space of task ", task);
   tasks_[task].add(*genes, best_ns);
@@ -156,6 +163,7 @@ void TuningSearch::add(size_t task, const Point& point, double best_ns) {
 }
 
 std::optional<Point> TuningSearch::best_point(size_t task) const {
+  BYOC_CHECK(task < tasks_.size(), "task ", task, " of ", tasks_.size());
   const Genes& best = tasks_[task].best();
   if (tasks_[task].best_ns() == kFailed) return std::nullopt;
   return tasks_[task].grid().point(best);

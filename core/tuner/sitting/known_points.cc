@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "byoc/base/check.h"
+
 namespace byoc::tune {
 
 Result<KnownPoints> KnownPoints::read(const std::string& log, const std::vector<Task>& tasks,
@@ -35,6 +37,8 @@ Result<KnownPoints> KnownPoints::read(const std::string& log, const std::vector<
 }
 
 void KnownPoints::add(size_t task, const Record& record) {
+  BYOC_CHECK(task < points_.size() && points_.size() == duels_.size(), "task ", task, " of ",
+             points_.size());
   const double ns = record.is_ok() ? record.best_ns() : std::numeric_limits<double>::infinity();
   auto [at, is_new] = points_[task].try_emplace(record.point, ns);
   at->second = std::min(at->second, ns);
@@ -47,11 +51,13 @@ void KnownPoints::add_seed(size_t task, Record record) {
 }
 
 double KnownPoints::ns(size_t task, const Point& point) const {
+  BYOC_CHECK(task < points_.size(), "task ", task, " of ", points_.size());
   auto found = points_[task].find(point);
   return found == points_[task].end() ? std::numeric_limits<double>::infinity() : found->second;
 }
 
 std::optional<KnownPoints::Best> KnownPoints::best(size_t task) const {
+  BYOC_CHECK(task < points_.size(), "task ", task, " of ", points_.size());
   const auto& points = points_[task];
   auto found = std::min_element(points.begin(), points.end(),
                                 [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -64,6 +70,7 @@ std::optional<KnownPoints::Best> KnownPoints::best(size_t task) const {
 }
 
 size_t KnownPoints::errors(size_t task) const {
+  BYOC_CHECK(task < points_.size(), "task ", task, " of ", points_.size());
   return static_cast<size_t>(std::count_if(
       points_[task].begin(), points_[task].end(),
       [](const auto& point) { return !(point.second < std::numeric_limits<double>::infinity()); }));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tuner/sitting/shared_points.h"
 
+#include "byoc/base/check.h"
 #include "core/measure/store/this_machine.h"
 
 namespace byoc::tune {
@@ -21,6 +22,7 @@ Result<SharedPoints> SharedPoints::open(const std::string& folder, const std::ve
 }
 
 measure::Key SharedPoints::key_of(size_t task) const {
+  BYOC_CHECK(task < tasks_.size(), "task ", task, " of ", tasks_.size());
   const Task& one = tasks_[task];
   return {one.plugin, scope_.builds.at(one.plugin), scope_.machine, one.space.task, scope_.threads};
 }

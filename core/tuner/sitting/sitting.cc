@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/base/clock.h"
 #include "core/tuner/batch/local_bench.h"
 #include "core/tuner/search/tuner.h"
@@ -99,6 +100,7 @@ class Sitting {
   /// Returns as many rounds of the search as the bench measures at the same time.
   std::vector<Proposal> propose() {
     std::vector<Proposal> out;
+    BYOC_CHECK(bench_.batches > 0, "a bench measures a batch at a time at least");
     for (size_t k = 0; k < bench_.batches; ++k) {
       std::vector<Proposal> round = search_.next(kBatch);
       std::ranges::move(round, std::back_inserter(out));
@@ -110,6 +112,8 @@ class Sitting {
 
   /// Copies what is known of a task to the report.
   void update(size_t task) {
+    BYOC_CHECK(task < report_.tasks.size() && !tasks_[task].space.guesses.empty(), "task ", task,
+               " of ", report_.tasks.size());
     TaskReport& to = report_.tasks[task];
     to.best = bench_.champion(task);
     to.best_ns = to.best.empty() ? kFailed : known_.ns(task, to.best);
@@ -133,6 +137,8 @@ class Sitting {
   }
 
   void add(const Outcome& outcome) {
+    BYOC_CHECK(outcome.task < report_.tasks.size(), "task ", outcome.task, " of ",
+               report_.tasks.size());
     TaskReport& to = report_.tasks[outcome.task];
     if (!outcome.defect.empty()) {
       to.defect = outcome.defect;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/base/json.h"
 #include "runtime/cli/output.h"
 
@@ -27,6 +28,7 @@ std::string ratio_text(const TaskReport& task) {
 /// Returns a user's name of the task: a node of the model, else the function.
 std::string name_of(const Task& task) {
   constexpr size_t kLongest = 40;
+  BYOC_CHECK(!task.locs.empty() || !task.symbols.empty(), "a task has a function");
   std::string name = task.locs.empty() ? task.symbols[0] : task.locs[0];
   if (name.size() > kLongest) name.replace(kLongest - 3, name.npos, "...");
   const size_t others = std::max(task.locs.size(), size_t{1}) - 1;
@@ -39,6 +41,8 @@ struct Sums {
 };
 
 Sums sums_of(const std::vector<Task>& tasks, const SittingReport& report) {
+  BYOC_CHECK(report.tasks.size() == tasks.size(), tasks.size(), " tasks have ", report.tasks.size(),
+             " reports");
   Sums out;
   for (size_t k = 0; k < tasks.size(); ++k) {
     if (!is_timed(report.tasks[k])) continue;
@@ -71,6 +75,8 @@ constexpr const char* kEnds[] = {"done", "budget", "interrupted"};
 
 std::string progress_text(const std::vector<Task>& tasks, const SittingReport& report) {
   if (report.measured == 0) return cat("computing right outputs, ", tasks.size(), " tasks");
+  BYOC_CHECK(report.current < tasks.size() && report.tasks.size() == tasks.size(), "task ",
+             report.current, " of ", tasks.size());
   const TaskReport& task = report.tasks[report.current];
   std::string out = cat(tasks[report.current].space.kind, " ", name_of(tasks[report.current]), " ",
                         time_text(task.best_ns), " (", ratio_text(task), ")  ", report.measured,
@@ -92,6 +98,8 @@ Share share_done(const SittingReport& report, const SittingOptions& options) {
 
 std::string report_text(const std::vector<Task>& tasks, const SittingReport& report,
                         const SittingOptions& options) {
+  BYOC_CHECK(report.tasks.size() == tasks.size(), tasks.size(), " tasks have ", report.tasks.size(),
+             " reports");
   cli::Table table({"task", "kind", ">count", ">untuned", ">best", ">ratio", ">trials", ">errors"});
   for (size_t k = 0; k < tasks.size(); ++k) {
     const TaskReport& task = report.tasks[k];
@@ -113,6 +121,10 @@ std::string report_text(const std::vector<Task>& tasks, const SittingReport& rep
 
 nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const SittingReport& report,
                                    const SittingOptions& options) {
+  BYOC_CHECK(report.tasks.size() == tasks.size(), tasks.size(), " tasks have ", report.tasks.size(),
+             " reports");
+  const auto end = static_cast<size_t>(report.end);
+  BYOC_CHECK(end < std::size(kEnds), "end ", end, " of ", std::size(kEnds));
   Json list = Json::array();
   for (size_t k = 0; k < tasks.size(); ++k) {
     const TaskReport& task = report.tasks[k];
@@ -142,18 +154,12 @@ nlohmann::ordered_json report_json(const std::vector<Task>& tasks, const Sitting
                       {"choices_used", Json(use.choices_used)},
                       {"choices_unfit", Json(use.choices_unfit)}});
   }
-  return {{"log", options.log},
-          {"end", kEnds[static_cast<size_t>(report.end)]},
-          {"seconds", report.seconds},
-          {"measured", report.measured},
-          {"repeated", report.repeated},
-          {"untuned_ns", sums.untuned_ns},
-          {"best_ns", sums.best_ns},
-          {"starts", starts},
-          {"autotvm", starts},
-          {"observations", measure::json_of(report.observations)},
-          {"remarks", report.remarks},
-          {"tasks", list}};
+  return {{"log", options.log},          {"end", kEnds[end]},
+          {"seconds", report.seconds},   {"measured", report.measured},
+          {"repeated", report.repeated}, {"untuned_ns", sums.untuned_ns},
+          {"best_ns", sums.best_ns},     {"starts", starts},
+          {"autotvm", starts},           {"observations", measure::json_of(report.observations)},
+          {"remarks", report.remarks},   {"tasks", list}};
 }
 
 }  // namespace byoc::tune

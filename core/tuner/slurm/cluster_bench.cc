@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/options.h"
 #include "byoc/plugin/abi.h"
@@ -138,6 +139,8 @@ class ClusterBench {
   }
 
   void finish(Item& item, Outcome outcome) {
+    BYOC_CHECK(!item.is_done && each_ != nullptr,
+               "a point has one result, while points are measured");
     item.is_done = true;
     outcome.task = item.trial.task;
     outcome.is_trial = item.is_trial;
@@ -213,6 +216,7 @@ class ClusterBench {
   /// Takes over the best point of a worker. When another worker found a new best point meanwhile,
   /// the two have to meet on one machine.
   void meet(const Batch& batch, const WorkerState& state) {
+    BYOC_CHECK(batch.task < best_.size(), "task ", batch.task, " of ", best_.size());
     BestPoint& best = best_[batch.task];
     const Point& found = state.champion;
     if (found.empty() || found == batch.champion.point || found == best.point) return;
@@ -227,6 +231,7 @@ class ClusterBench {
   // ---- workers
 
   Status submit(size_t count) {
+    BYOC_CHECK(count > 0, "no worker is submitted");
     const size_t first = workers_.size();
     BYOC_TRY_STATUS(scheduler_.submit(first, count, excluded_));
     for (size_t k = 0; k < count; ++k) workers_.push_back({RemoteWorker(folder_, first + k)});
@@ -324,6 +329,8 @@ class ClusterBench {
   }
 
   Batch batch_of(const std::vector<size_t>& items) const {
+    BYOC_CHECK(!items.empty() && items[0] < items_.size(), "a batch of ", items.size(), " of ",
+               items_.size(), " points");
     Batch out{.task = items_[items[0]].trial.task, .items = {}, .champion = {}};
     for (size_t at : items) out.items.push_back({items_[at].trial.point, ""});
     const BestPoint& best = best_[out.task];
@@ -339,6 +346,7 @@ class ClusterBench {
         worker.batch, [&] { return beat().ok() && keep_going(); },
         [&](size_t item, const std::string& error) {
           refused.insert(item);
+          BYOC_CHECK(item < worker.items.size(), "point ", item, " of ", worker.items.size());
           finish_with_error(items_[worker.items[item]], error);
         });
     if (!built.ok()) {

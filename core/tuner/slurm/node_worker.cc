@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/options.h"
 #include "core/tuner/batch/local_bench.h"
@@ -87,6 +88,7 @@ class NodeWorker {
   Status measure(const Batch& batch, LogWriter& log) {
     if (batch.task >= tasks_.size()) return invalid(cat("there is no task ", batch.task));
     if (!batch.champion.point.empty()) BYOC_TRY_STATUS(set_champion(batch));
+    BYOC_CHECK(bench_ != nullptr, "a batch is measured after the bench was made");
     std::vector<Trial> trials;
     for (const Batch::Item& item : batch.items) {
       BYOC_TRY(std::string artifact, own_copy(item.artifact));

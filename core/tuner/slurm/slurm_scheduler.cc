@@ -3,6 +3,7 @@
 #include <charconv>
 #include <memory>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "core/process/program.h"
 #include "core/tuner/slurm/scheduler.h"
@@ -37,6 +38,7 @@ class Jobs {
   }
 
   Status submit(size_t first, size_t count, const std::vector<std::string>& excluded) {
+    BYOC_CHECK(count > 0, "an array of no jobs");
     const std::string script = cat(folder_, "/worker.sh");
     BYOC_TRY_STATUS(write_file(script, cat("#!/bin/sh\n", command_, "\n")));
     // A worker that Slurm starts again by itself would have the number of the one that was lost.

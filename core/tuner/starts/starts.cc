@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "byoc/base/check.h"
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "core/tuner/search/grid.h"
@@ -44,6 +45,7 @@ Record record_of(std::string format, TiledSum sum) {
   for (const Reading& reading : readings) out.sums.push_back(reading.extents);
   out.knobs = [sum = std::move(sum), readings = std::move(readings)](
                   size_t k, const SumExtents& task, const Space& space, auto& used, auto& unfit) {
+    BYOC_CHECK(k < readings.size(), "reading ", k, " of ", readings.size());
     return knobs_of(sum, readings[k], task, space, used, unfit);
   };
   return out;
@@ -109,6 +111,8 @@ class Collected {
  private:
   bool take(size_t task, const Record& record, size_t reading, bool counts) {
     std::vector<std::string> used, unfit;
+    BYOC_CHECK(extents_[task] && reading < record.sums.size(), "reading ", reading, " of ",
+               record.sums.size());
     const Space& space = *spaces_[task];
     const Point knobs = record.knobs(reading, *extents_[task], space, used, unfit);
     const Grid grid(space);

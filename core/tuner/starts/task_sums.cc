@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "core/tuner/search/task_text.h"
 
 namespace byoc::tune {
@@ -18,6 +19,7 @@ double rounded_up(double n, double block) { return std::ceil(n / block) * block;
 std::string text_of(double count) { return cat(static_cast<int64_t>(std::clamp(count, 1.0, 1e9))); }
 
 std::string first_value(const Space& space, const char* knob) {
+  BYOC_CHECK(!space.guesses.empty(), "a space that starts have been found for has a guess");
   const auto at = space.guesses.front().find(knob);
   return at == space.guesses.front().end() ? std::string() : at->second;
 }

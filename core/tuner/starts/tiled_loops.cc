@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "core/tuner/search/grid.h"
 
 namespace byoc::tune {
@@ -11,19 +12,30 @@ namespace {
 
 double product(const TiledSum& sum, const std::vector<size_t>& loops) {
   double out = 1;
-  for (size_t k : loops) out *= sum.results[k].extent();
+  for (size_t k : loops) {
+    BYOC_CHECK(k < sum.results.size(), "loop ", k, " of ", sum.results.size());
+    out *= sum.results[k].extent();
+  }
   return out;
 }
 
 /// Returns the product of the innermost parts, or of the outermost ones.
 double inner(const TiledSum& sum, const std::vector<size_t>& loops) {
   double out = 1;
-  for (size_t k : loops) out *= static_cast<double>(sum.results[k].parts.back());
+  for (size_t k : loops) {
+    BYOC_CHECK(k < sum.results.size() && !sum.results[k].parts.empty(), "loop ", k, " of ",
+               sum.results.size());
+    out *= static_cast<double>(sum.results[k].parts.back());
+  }
   return out;
 }
 double outer(const TiledSum& sum, const std::vector<size_t>& loops) {
   double out = 1;
-  for (size_t k : loops) out *= static_cast<double>(sum.results[k].parts.front());
+  for (size_t k : loops) {
+    BYOC_CHECK(k < sum.results.size() && !sum.results[k].parts.empty(), "loop ", k, " of ",
+               sum.results.size());
+    out *= static_cast<double>(sum.results[k].parts.front());
+  }
   return out;
 }
 
@@ -36,6 +48,8 @@ struct Image {
 void add_conv(const TiledSum& sum, const Image& image, const std::vector<size_t>& terms,
               std::vector<Reading>& to) {
   Reading out;
+  BYOC_CHECK(terms.size() >= 3 && terms.size() <= sum.terms.size(), terms.size(), " loops of ",
+             sum.terms.size(), " over terms");
   out.extents.is_conv = true;
   out.extents.rows = product(sum, image.pixels);
   out.extents.columns = product(sum, image.channels);
