@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/op/evaluate.h"
+#include "byoc/base/check.h"
 
 #include <cstdlib>
 
@@ -27,6 +28,8 @@ Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, con
                                                             std::span<const Buffer* const> data) {
   if (!op.reference) return unimplemented(cat(op.name, " has no reference kernel"));
   for (TypeId type : inputs) BYOC_TRY_STATUS(size_bytes(*type).status());
+  BYOC_CHECK(data.size() == inputs.size(), op.name, ": ", data.size(), " buffers of ",
+             inputs.size(), " operands");
   static constexpr std::byte kNothing{};
   std::vector<const void*> in;
   for (const Buffer* buffer : data) in.push_back(buffer ? buffer->data() : &kNothing);

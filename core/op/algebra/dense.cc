@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products: matmul (numpy's rules, batched) and gemm (two matrices). Neither takes a bias.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -40,7 +41,10 @@ MatmulShape matrices_of(Types in) {
   return s;
 }
 
-Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
+Shape batch_of(const Shape& shape) {
+  BYOC_CHECK(shape.size() >= 2, "matrices of rank ", shape.size());
+  return {shape.begin(), shape.end() - 2};
+}
 
 Result<std::vector<TensorType>> infer_matmul(Types in, const Attrs&) {
   BYOC_TRY_STATUS(check_operands("matmul", in));
@@ -69,6 +73,7 @@ Result<RefKernel> reference_matmul(Types in, Types out, const Attrs&) {
   MatrixProduct p{
       .m = s.a[s.a.size() - 2].extent(), .k = s.a.back().extent(), .n = s.b.back().extent()};
   p.a_m = p.k, p.a_k = 1, p.b_k = p.n, p.b_n = 1;
+  BYOC_CHECK(p.k == s.b[s.b.size() - 2].extent(), in[0], " is multiplied by ", in[1]);
   TypeId batches[] = {TensorType{in[0]->dtype, batch_of(s.a)},
                       TensorType{in[0]->dtype, batch_of(s.b)}};
   BYOC_TRY(Shape batch, broadcast_shapes("matmul", batches));
@@ -91,7 +96,10 @@ Result<RefKernel> reference_matmul(Types in, Types out, const Attrs&) {
 
 // Returns the index of an operand whose leading dims broadcast to `batch`, then its matrix indices.
 Exprs batched(const Tensor& x, const Exprs& batch, const Exprs& matrix) {
-  size_t leading = x.rank() - matrix.size(), shift = batch.size() - leading;
+  BYOC_CHECK(matrix.size() <= x.rank(), matrix.size(), " indices of a matrix for rank ", x.rank());
+  const size_t leading = x.rank() - matrix.size();
+  BYOC_CHECK(leading <= batch.size(), leading, " leading dims broadcast to ", batch.size());
+  const size_t shift = batch.size() - leading;
   Exprs at;
   for (size_t d = 0; d < leading; ++d)
     at.push_back(as_int(x.shape()[d]) == 1 ? Expr(0) : batch[d + shift]);
@@ -120,6 +128,7 @@ double flops_matmul(Types in, Types out, const Attrs&) {
 MatrixProduct gemm_product(Types in, const Attrs& attrs) {
   bool trans_a = attrs.b("trans_a", false), trans_b = attrs.b("trans_b", false);
   const Shape &a = in[0]->shape, &b = in[1]->shape;
+  BYOC_CHECK(a.size() == 2 && b.size() == 2, "gemm of ", in[0], " and ", in[1]);
   MatrixProduct p{.m = a[trans_a].extent(), .k = a[!trans_a].extent(), .n = b[!trans_b].extent()};
   p.a_m = trans_a ? 1 : p.k, p.a_k = trans_a ? p.m : 1;
   p.b_k = trans_b ? 1 : p.n, p.b_n = trans_b ? p.k : 1;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -108,6 +109,8 @@ struct DetLoops {
 
 Result<Tensors> compute_det(te::Builder& builder, Inputs in, Types out, const Attrs&) {
   int64_t n = extents(in[0]).back();
+  BYOC_CHECK(in[0].rank() >= 2 && in[0].rank() == out[0]->shape.size() + 2,
+             "the determinants of rank ", in[0].rank(), " make ", out[0]);
   DetLoops loops{Tensor("a", DType::kF64, {n, n}), n};
   return builder.procedure("det", {*out[0]}, {in[0]}, [&](const Tensors& y) {
     te::Stmt body = nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -88,6 +89,9 @@ Result<RefKernel> reference_dft(Types in, Types out, const Attrs& attrs) {
   }
   AxisView from = around_axis(in[0], plan.axis), to = around_axis(out[0], plan.axis);
   const int64_t x_parts = plan.is_complex ? 2 : 1, y_parts = plan.is_real_result() ? 1 : 2;
+  BYOC_CHECK(from.outer == to.outer && from.inner % x_parts == 0 &&
+                 from.inner / x_parts == to.inner / y_parts,
+             in[0], " is transformed to ", out[0]);
   return for_dtype("dft", in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* in_data, void* const* out_data) {
       for (int64_t outer = 0; outer < from.outer; ++outer) {

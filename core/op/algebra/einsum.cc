@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -157,10 +158,13 @@ struct Counter {
 
 Counter make_counter(const Equation& e, const Labels& labels, Types in) {
   Counter counter;
+  BYOC_CHECK(labels.size() <= kMaxRank && e.operands.size() == in.size(), labels.size(),
+             " labels, ", e.operands.size(), " terms for ", in.size(), " operands");
   for (int label : labels) counter.extents.push_back(e.dims.at(label).extent());
   for (size_t k = 0; k < in.size(); ++k) {
     std::vector<int64_t> own = row_major_strides(static_extents(in[k]->shape)),
                          steps(labels.size(), 0);
+    BYOC_CHECK(own.size() == e.operands[k].size(), in[k], " has ", e.operands[k].size(), " labels");
     for (size_t d = 0; d < own.size(); ++d) {
       auto at = std::find(labels.begin(), labels.end(), e.operands[k][d]);
       if (at != labels.end() && in[k]->shape[d] != Dim(1))
@@ -221,6 +225,8 @@ Result<Tensors> compute_einsum(te::Builder& builder, Inputs in, Types out, const
   for (const Tensor& x : in) types.push_back(TensorType{x.dtype(), make_shape(extents(x))});
   BYOC_TRY(Equation e, read_equation(types, attrs));
   auto product = [&](const Exprs& i, const Exprs& r) {
+    BYOC_CHECK(i.size() == e.result.size() && r.size() == e.summed.size(), i.size(), " and ",
+               r.size(), " indices");
     std::map<int, Expr> at;
     for (size_t d = 0; d < i.size(); ++d) at[e.result[d]] = i[d];
     for (size_t d = 0; d < r.size(); ++d) at[e.summed[d]] = r[d];

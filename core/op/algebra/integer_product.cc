@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of integers of 8 bits, whose sums are exact in i32.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -26,6 +27,7 @@ Result<std::vector<TensorType>> infer_product(Types in, const Attrs&) {
 Result<RefKernel> reference_product(Types in, Types out, const Attrs&) {
   const int64_t k = in[1]->shape[0].extent(), n = in[1]->shape[1].extent();
   const int64_t rows = n == 0 ? 0 : count(out[0]) / n;
+  BYOC_CHECK(n == 0 || count(in[0]) == rows * k, in[0], " by ", in[1], " is ", out[0]);
   return RefKernel([=](const void* const* from, void* const* to) {
     const uint8_t* a = in_as<uint8_t>(from, 0);
     const int8_t* b = in_as<int8_t>(from, 1);
@@ -43,6 +45,8 @@ Result<RefKernel> reference_product(Types in, Types out, const Attrs&) {
 Result<Tensors> compute_product(te::Builder& builder, Inputs in, Types out, const Attrs&) {
   const Tensor &a = in[0], &b = in[1];
   auto term = [&](const Exprs& i, const Exprs& k) {
+    BYOC_CHECK(i.size() == a.rank() && b.rank() == 2, i.size(), " indices for ranks ", a.rank(),
+               " and ", b.rank());
     Exprs at_a = i;
     at_a.back() = k[0];
     return te::cast(DType::kI32, a(at_a)) * te::cast(DType::kI32, b(k[0], i.back()));

@@ -3,6 +3,7 @@
 // Source: ONNX opset 27, LinearAttention.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -105,6 +106,8 @@ Result<std::vector<TensorType>> infer_linear_attention(Types in, const Attrs& at
 
 Result<AttentionPlan> static_plan(Types in, const Attrs& attrs) {
   BYOC_TRY(AttentionPlan plan, read_attention_plan(in, attrs));
+  BYOC_CHECK(!plan.delta || plan.beta() < in.size(), "beta is operand ", plan.beta(), " of ",
+             in.size());
   plan.n = in[0]->shape[0].extent(), plan.t = in[0]->shape[1].extent();
   return plan;
 }
@@ -175,6 +178,7 @@ void run_column(const AttentionPlan& plan, const void* const* in, void* const* o
 
 template <class T, class S>
 RefKernel linear_attention_kernel(const AttentionPlan& plan) {
+  BYOC_CHECK(!is_half<S> || plan.k <= kMostKeys, "a column of ", plan.k, " keys is on the stack");
   return [=](const void* const* in, void* const* out) {
     for (int64_t image = 0; image < plan.n; ++image) {
       for (int64_t head = 0; head < plan.heads; ++head) {
@@ -266,6 +270,7 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
   BYOC_TRY(AttentionPlan plan, static_plan(types, attrs));
   DType dtype =
       in[0].dtype() == DType::kF64 || in[3].dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  BYOC_CHECK(out.size() == 2, kLinearAttention, " has ", out.size(), " results");
   Tensors inputs(in.begin(), in.end());
   return builder.procedure(
       kLinearAttention, {*out[0], *out[1]}, inputs, [&](const Tensors& results) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/index.h"
 #include "core/op/kernel/kernel.h"
@@ -102,6 +103,7 @@ InferFn infer_recurrent(Family family) {
 
 RecurrentShape read_shape(int64_t gates, Types in, const Attrs& attrs) {
   const Shape &x = in[0]->shape, &r = in[2]->shape;
+  BYOC_CHECK(x.size() == 3 && r.size() == 3, "sequences ", in[0], " by ", in[2]);
   return {gates,
           x[0].extent(),
           x[1].extent(),
@@ -260,6 +262,10 @@ template <class Cell>
 Result<RefKernel> reference_of(const Family& family, Types in, const Attrs& attrs, Cell cell) {
   BYOC_TRY(auto functions, functions_of(family, attrs));
   KernelPlan plan{family, read_shape(family.gates, in, attrs), in.size(), std::move(functions)};
+  BYOC_CHECK(
+      plan.functions.size() == static_cast<size_t>(plan.shape.directions) * family.functions.size(),
+      family.op, " has ", plan.functions.size(), " functions for ", plan.shape.directions,
+      " directions");
   return for_dtype(family.op, in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
     return [plan, cell](const void* const* from, void* const* to) {
       run_cells<T>(plan, from, to, cell);

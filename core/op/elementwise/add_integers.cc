@@ -2,6 +2,7 @@
 // Sums of two tensors of integers of 8 bits with scales and zero points, as integers of 8 bits.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -66,6 +67,8 @@ using Bytes = TypeList<uint8_t, int8_t>;
 Result<RefKernel> reference_sum(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(Rescaling r, read_rescaling(attrs));
   const int64_t count_of_all = count(in[0]);
+  BYOC_CHECK(count(in[1]) == count_of_all && count(out[0]) == count_of_all, in[0], " and ", in[1],
+             " add up to ", out[0]);
   return for_dtype("add_integers", in[0]->dtype, Bytes{}, [&]<class A>() -> Result<RefKernel> {
     return for_dtype("add_integers", in[1]->dtype, Bytes{}, [&]<class B>() -> Result<RefKernel> {
       if (out[0]->dtype == DType::kU8) return sum_kernel<A, B, uint8_t>(count_of_all, r);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversion of element types: cast by value, bit_cast by bits.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -21,6 +22,7 @@ Result<RefKernel> reference_cast(Types inputs, Types outputs, const Attrs&) {
                              []<class To>() -> MapRow { return cast_row<From, To>; });
   };
   BYOC_TRY(MapRow row, for_dtype<MapRow>("cast", inputs[0]->dtype, kAll, from));
+  BYOC_CHECK(count(inputs[0]) == count(outputs[0]), inputs[0], " is cast to ", outputs[0]);
   return map_kernel(count(inputs[0]), row, nullptr);
 }
 
@@ -39,6 +41,7 @@ Result<std::vector<TensorType>> infer_bit_cast(Types inputs, const Attrs& attrs)
 
 // Returns the bits of x in another type. A bool is the number 0 or 1.
 Expr bits_as(DType to, const Expr& x) {
+  BYOC_CHECK(dtype_size(to) == dtype_size(x.dtype()), "the bits of ", x.dtype(), " as ", to);
   return x.dtype() == DType::kBool && to != DType::kBool ? te::bitcast(to, te::cast(DType::kU8, x))
                                                          : te::bitcast(to, x);
 }

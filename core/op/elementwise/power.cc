@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // power: the two dtypes may differ, as in ONNX; the result has the dtype of the base.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -90,6 +91,7 @@ void mixed_row(const void* base, const void* exponents, DType dtype, int64_t fir
 }
 
 RefKernel mixed_kernel(Types inputs, Types outputs, MixedRow row) {
+  BYOC_CHECK(inputs.size() == 2 && outputs.size() == 1, inputs.size(), " operands of power");
   const Shape& to = outputs[0]->shape;
   Walk<2> walk(static_extents(to),
                {broadcast_strides(inputs[0]->shape, to), broadcast_strides(inputs[1]->shape, to)});
@@ -170,6 +172,7 @@ Result<Tensors> compute_power(te::Builder& builder, Inputs in, Types out, const 
     };
     return broadcast_compute("power", always(power))(builder, in, out, attrs);
   }
+  BYOC_CHECK(in.size() == 2, in.size(), " operands of power");
   return builder.procedure("power", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
     return nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {
       auto give = [&](Expr value) { return te::make_store(y[0], i, std::move(value)); };

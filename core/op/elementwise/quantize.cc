@@ -4,6 +4,7 @@
 // Source: ONNX opset 13, QuantizeLinear and DequantizeLinear.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -54,7 +55,9 @@ Result<std::vector<TensorType>> infer_dequantize(Types inputs, const Attrs& attr
 AxisView rows_of(Types inputs, const Attrs& attrs) {
   if (is_single(inputs[1])) return {1, 1, count(inputs[0])};
   const int64_t axis = attrs.i("axis"), rank = static_cast<int64_t>(inputs[0]->shape.size());
-  return around_axis(inputs[0], static_cast<size_t>(axis < 0 ? axis + rank : axis));
+  const AxisView view = around_axis(inputs[0], static_cast<size_t>(axis < 0 ? axis + rank : axis));
+  BYOC_CHECK(count(inputs[1]) == view.extent, inputs[1], " has scales of ", inputs[0]);
+  return view;
 }
 
 // Calls row(entry, first element) for each row.
@@ -101,9 +104,9 @@ Expr for_entry(const Tensor& list, const Exprs& i, const Attrs& attrs) {
   Ints shape = extents(list);
   if (shape.empty()) return list(Exprs{});
   if (shape[0] == 1) return list(Exprs{Expr(int64_t{0})});
-  const int64_t axis = attrs.i("axis");
-  return list(
-      Exprs{i[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(i.size()) : axis)]});
+  const int64_t axis = attrs.i("axis"), rank = static_cast<int64_t>(i.size());
+  BYOC_CHECK(axis >= -rank && axis < rank, "scales along dim ", axis, " of rank ", rank);
+  return list(Exprs{i[static_cast<size_t>(axis < 0 ? axis + rank : axis)]});
 }
 
 Result<Tensors> compute_quantize(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {

@@ -2,6 +2,7 @@
 // Sums of products of integers as integers of 8 bits again.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -65,6 +66,7 @@ RefKernel requantize_kernel(const Walk<2>& walk, const Steps& steps) {
 Result<RefKernel> reference_requantize(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(Steps steps, read_steps(attrs));
   const Shape& shape = out[0]->shape;
+  BYOC_CHECK(count(in[0]) == count(out[0]), in[0], " is requantized to ", out[0]);
   const Walk<2> walk(static_extents(shape),
                      {broadcast_strides(shape, shape), broadcast_strides(in[1]->shape, shape)});
   if (out[0]->dtype == DType::kU8) return requantize_kernel<uint8_t>(walk, steps);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choice between two tensors, element by element.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -44,6 +45,7 @@ Result<RefKernel> reference_where(Types inputs, Types outputs, const Attrs&) {
     case 4:
       return choose<uint32_t>(inputs, outputs);
     default:
+      BYOC_CHECK(dtype_size(outputs[0]->dtype) == 8, "no elements are as wide as ", outputs[0]);
       return choose<uint64_t>(inputs, outputs);
   }
 }

@@ -3,6 +3,7 @@
 // of its dim is an error of the run, except for one_hot, where it gives no hot element.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/index.h"
@@ -41,6 +42,8 @@ Result<RefKernel> reference_gather(Types in, Types out, const Attrs& attrs) {
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   AxisView view = around_axis(in[0], axis);
   int64_t picks = count(in[1]);
+  BYOC_CHECK(view.outer * picks * view.inner == count(out[0]), picks, " entries of ", in[0],
+             " make ", out[0]);
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
     return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
       const U* x = in_as<U>(from, 0);
@@ -68,6 +71,8 @@ Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const
   size_t rank = in[1].rank();
   Tensor indices = checked_indices(builder, "gather", in[1], {from_either_end(x[axis])});
   return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
+    BYOC_CHECK(i.size() + 1 == x.size() + rank, i.size(), " indices for ranks ", x.size(), " and ",
+               rank);
     auto begin = i.begin() + static_cast<ptrdiff_t>(axis),
          end = begin + static_cast<ptrdiff_t>(rank);
     Exprs from(i.begin(), begin);
@@ -90,6 +95,7 @@ Result<std::vector<TensorType>> infer_gather_elements(Types in, const Attrs& att
 Result<RefKernel> reference_gather_elements(Types in, Types, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), in[0]));
   std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
+  BYOC_CHECK(in[1]->shape.size() == strides.size(), in[1], " are indices into ", in[0]);
   int64_t step_axis = strides[axis], extent = in[0]->shape[axis].extent();
   strides[axis] = 0;
   Walk<1> walk(static_extents(in[1]->shape), {strides});
@@ -143,6 +149,8 @@ Result<RefKernel> reference_gather_nd(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(TupleView view, view_tuples("gather_nd", in[0], in[1], attrs.i("batch_dims", 0)));
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   TupleLoop loop(view, in[0], in[1]);
+  BYOC_CHECK(loop.batches * loop.rows_per_batch * loop.inner == count(out[0]), "slices of ",
+             loop.inner, " elements make ", out[0]);
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
     return [=, index_dtype = in[1]->dtype](const void* const* from, void* const* to) {
       U* y = out_as<U>(to, 0);
@@ -160,9 +168,12 @@ Result<ValueCheck> check_gather_nd(Types in, const Attrs& attrs) {
 
 Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Ints x = extents(in[0]), rows = extents(in[1]);
+  BYOC_CHECK(!rows.empty(), "gather_nd of indices without dims");
   auto batch = static_cast<size_t>(attrs.i("batch_dims", 0)), leading = rows.size() - 1;
   auto width = static_cast<size_t>(rows.back());
   std::vector<IndexRange> ranges;
+  BYOC_CHECK(batch + width <= x.size(), width, " indices after ", batch, " dims of rank ",
+             x.size());
   for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[batch + k]));
   Tensor indices = checked_indices(builder, "gather_nd", in[1], ranges);
   return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {
@@ -201,6 +212,7 @@ Result<RefKernel> reference_one_hot(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("one_hot", attrs.i("axis", -1), out[0]));
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   AxisView view = around_axis(out[0], axis);
+  BYOC_CHECK(view.outer * view.inner == count(in[0]), in[0], " indices make ", out[0]);
   return for_width(out[0]->dtype, [&]<class U>() -> RefKernel {
     return [=, index_dtype = in[0]->dtype](const void* const* from, void* const* to) {
       Indices indices(index_dtype, from[0]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
@@ -111,6 +112,7 @@ struct Selection {
 
 Selection selection_of(Types in, const Attrs& attrs) {
   const Shape& scores = in[1]->shape;
+  BYOC_CHECK(in.size() >= 4 && scores.size() == 3, kOp, " of ", in.size(), " operands");
   return {scores[0].extent(), scores[1].extent(), scores[2].extent(),
           attrs.b("center_point_box", false), in.size() > 4};
 }

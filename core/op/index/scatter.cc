@@ -3,6 +3,7 @@
 // reduced with the old value. An index outside of its dim is an error of the run.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/index.h"
@@ -83,6 +84,7 @@ Result<std::vector<TensorType>> infer_scatter_elements(Types in, const Attrs& at
 Result<RefKernel> reference_scatter_elements(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), in[0]));
   std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
+  BYOC_CHECK(in[1]->shape.size() == strides.size(), in[1], " are indices into ", in[0]);
   int64_t n = count(out[0]), step_axis = strides[axis], extent = in[0]->shape[axis].extent();
   strides[axis] = 0;
   Walk<1> walk(static_extents(in[1]->shape), {strides});
@@ -119,6 +121,8 @@ Result<RefKernel> reference_scatter_nd(Types in, Types out, const Attrs& attrs) 
   TupleLoop loop(view, in[0], in[1]);
   int64_t n = count(out[0]);
   if (count(in[2]) == 0) loop.rows_per_batch = 0;
+  BYOC_CHECK(loop.rows_per_batch * loop.inner == count(in[2]), loop.rows_per_batch, " slices of ",
+             loop.inner, " elements in ", in[2]);
   return for_reduction("scatter_nd", in[0]->dtype, attrs.s("reduction", "none"),
                        [&]<class T>(auto combine) -> RefKernel {
                          return [=, index_dtype = in[1]->dtype](const void* const* from,
@@ -179,7 +183,9 @@ Result<ValueCheck> check_scatter_nd(Types in, const Attrs&) {
 
 Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   Ints x = static_extents(out[0]->shape), rows = extents(in[1]);
+  BYOC_CHECK(!rows.empty(), "scatter_nd of indices without dims");
   auto width = static_cast<size_t>(rows.back());
+  BYOC_CHECK(width <= x.size(), width, " indices for ", out[0]);
   rows.pop_back();
   Ints slice(x.begin() + static_cast<ptrdiff_t>(width), x.end());
   std::string reduction = attrs.s("reduction", "none");

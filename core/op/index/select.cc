@@ -2,6 +2,7 @@
 // Ops that select elements by their values, and so count their results: nonzero, compress.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
@@ -45,6 +46,7 @@ Result<std::vector<TensorType>> sizes_nonzero(Types in, const void* const* data,
 // Row d of y has the index along dim d of each element.
 Result<RefKernel> reference_nonzero(Types in, Types out, const Attrs&) {
   const std::vector<int64_t> extents = static_extents(in[0]->shape);
+  BYOC_CHECK(out[0]->shape.size() == 2, "the indices of ", in[0], " make ", out[0]);
   const int64_t n = count(in[0]), columns = out[0]->shape[1].extent();
   return for_dtype("nonzero", in[0]->dtype, AllTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/conv_kernel.h"
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/tile.h"
 
 namespace byoc::op {
@@ -112,6 +113,10 @@ int64_t ConvAxis::source(int64_t k, int64_t y) const {
 
 ConvPlan make_conv_plan(const TensorType& x, const TensorType& weight, const TensorType& y,
                         std::span<const Window> windows, int64_t groups, bool transposed) {
+  BYOC_CHECK(windows.size() >= 1 && windows.size() <= 3 && groups > 0, windows.size(),
+             " windows in ", groups, " groups");
+  BYOC_CHECK(x.shape.size() == windows.size() + 2 && y.shape.size() == x.shape.size(), x,
+             " becomes ", y, " by ", windows.size(), " windows");
   ConvPlan plan{.n = x.shape[0].extent(),
                 .groups = groups,
                 .c = x.shape[1].extent() / groups,

@@ -3,6 +3,7 @@
 // Helpers of ops that count dims of their results, and of ops that compute with counted dims.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/util.h"
 
 namespace byoc::op {
@@ -71,6 +72,7 @@ inline Result<Dim> counted_sum(Dim a, Dim b) {
 /// Returns the product of dims, times factor / divisor, in the same way.
 inline Result<Dim> counted_product(const Shape& factors, int64_t factor, int64_t divisor) {
   std::string name;
+  BYOC_CHECK(divisor > 0, "a product of dims is divided by ", divisor);
   int64_t bound = factor;
   for (Dim dim : factors) {
     name += cat(name.empty() ? "" : "*", name_of(dim));

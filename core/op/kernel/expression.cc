@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/move.h"
 
@@ -118,13 +119,19 @@ ExprFn2 applied(BinaryOp op) {
 
 Ints extents(const Tensor& tensor) {
   Ints out;
-  for (const Expr& extent : tensor.shape()) out.push_back(*as_int(extent));
+  for (const Expr& extent : tensor.shape()) {
+    const auto known = as_int(extent);
+    BYOC_CHECK(known.has_value(), "dim ", out.size(), " of a tensor of rank ", tensor.rank(),
+               " is not known");
+    out.push_back(*known);
+  }
   return out;
 }
 
 Exprs as_exprs(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }
 
 Expr flat_index(const Exprs& indices, const Ints& extents) {
+  BYOC_CHECK(indices.size() == extents.size(), indices.size(), " indices of rank ", extents.size());
   Expr flat = 0;
   bool is_first = true;
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -150,6 +157,7 @@ Exprs unflattened(const Expr& flat, const Ints& extents) {
 }
 
 Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
+  BYOC_CHECK(at.size() == to.size(), at.size(), " indices of rank ", to.size());
   Exprs out(from.size(), Expr(0));
   if (std::count(from.begin(), from.end(), 0) > 0) return out;  // nothing is read
   size_t t = 0, f = 0;
@@ -158,6 +166,8 @@ Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
     size_t t_end = std::min(t + 1, to.size()), f_end = std::min(f + 1, from.size());
     int64_t t_count = t < to.size() ? to[t] : 1, f_count = f < from.size() ? from[f] : 1;
     while (t_count != f_count) {
+      BYOC_CHECK(t_count < f_count ? t_end < to.size() : f_end < from.size(), "dims ", t, " of ",
+                 to.size(), " and ", f, " of ", from.size(), " hold other elements");
       if (t_count < f_count) t_count *= to[t_end++];
       else f_count *= from[f_end++];
     }
@@ -184,6 +194,7 @@ te::Stmt nested_loops(const Ints& extents, const std::function<te::Stmt(const Ex
 
 Exprs broadcast_index(const Tensor& x, const Exprs& at) {
   Exprs out;
+  BYOC_CHECK(x.rank() <= at.size(), "rank ", x.rank(), " is read with ", at.size(), " indices");
   size_t shift = at.size() - x.rank();
   for (size_t d = 0; d < x.rank(); ++d)
     out.push_back(as_int(x.shape()[d]) == 1 ? Expr(0) : at[d + shift]);
@@ -260,6 +271,7 @@ ComputeFn broadcast_compute(std::string name, std::function<ExprFn2(const Attrs&
   return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
     ExprFn2 f = make(attrs);
     return one(builder.compute(name, te::extents_of(*out[0]), [&](const Exprs& i) {
+      BYOC_CHECK(in.size() == 2, name, " of ", in.size(), " operands");
       Expr a = widened(in[0](broadcast_index(in[0], i)));
       Expr b = widened(in[1](broadcast_index(in[1], i)));
       return converted_to(out[0]->dtype, f(std::move(a), std::move(b)));

@@ -95,6 +95,7 @@ Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& 
         return outside.in(
             te::make_block({outside.set(0), copy, te::make_if(outside.get() != Expr(0), find)}));
       });
+  BYOC_CHECK(made.size() == 1, made.size(), " results of checked indices");
   return made[0];
 }
 

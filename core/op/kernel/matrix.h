@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The loops of a matrix product with any strides.
+#include "byoc/base/check.h"
 #include "core/op/kernel/tile.h"
 
 namespace byoc::op {
@@ -14,6 +15,7 @@ struct MatrixProduct {
 /// Computes y = finish(sum over k of A(a) * B(b)), the sum in Acc; A and B convert to Acc.
 template <class Acc, class A, class B, class Y, class Finish>
 void multiply_matrices(const A* a, const B* b, const MatrixProduct& p, Y* y, Finish&& finish) {
+  BYOC_CHECK(p.m >= 0 && p.k >= 0 && p.n >= 0, "a product of ", p.m, " x ", p.k, " x ", p.n);
   using Sums = Tile<Acc>;
   Sums tile;
   alignas(64) Acc lanes[Sums::kLanes] = {};

@@ -15,6 +15,8 @@ Status shape_error(std::string message, TypeId x) {
 
 RefKernel strided_kernel(DType dtype, const std::vector<int64_t>& extents,
                          const std::vector<int64_t>& strides, int64_t offset) {
+  BYOC_CHECK(extents.size() == strides.size(), strides.size(), " strides of ", extents.size(),
+             " dims");
   Walk<1> walk(extents, {strides});
   return for_width(dtype, [&]<class U>() -> RefKernel {
     return [walk, offset](const void* const* in, void* const* out) {

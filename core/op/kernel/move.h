@@ -3,6 +3,7 @@
 // Moves elements without reading their values: loops by element width instead of type.
 #include <vector>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/util.h"
 
 namespace byoc::op {
@@ -18,6 +19,7 @@ RefKernel for_width(DType dtype, Make&& make) {
     case 4:
       return make.template operator()<uint32_t>();
     default:
+      BYOC_CHECK(dtype_size(dtype) == 8, "no elements are as wide as ", dtype);
       return make.template operator()<uint64_t>();
   }
 }

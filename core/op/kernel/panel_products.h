@@ -4,6 +4,7 @@
 // the lanes of vectors, so that sums are stored as they are and no lanes are added up.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/expression.h"
 
 namespace byoc::op {
@@ -40,6 +41,8 @@ struct PanelProducts {
   int64_t panel_count() const { return (rows + height() - 1) / height(); }
 
   te::Stmt stmt() const {
+    BYOC_CHECK(rows > 0 && columns > 0 && terms > 0 && lanes > 0, "panels of ", rows, " x ",
+               columns, " x ", terms, " in ", lanes, " lanes");
     const int64_t full = rows / height(), rest = rows % height();
     te::Stmt all = te::loop(
         "panel", full,

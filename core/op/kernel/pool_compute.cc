@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling as expressions: a reduction over the taps of each window, or over whole planes.
+#include "byoc/base/check.h"
 #include "core/op/kernel/pool_kernel.h"
 
 namespace byoc::op {
@@ -44,6 +45,7 @@ struct PoolExpr {
 };
 
 Result<PoolExpr> pool_expr(std::string_view op, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_CHECK(in[0].rank() >= 3 && in[0].rank() <= 5, op, " of rank ", in[0].rank());
   TypeId x[] = {TensorType{in[0].dtype(), make_shape(extents(in[0]))}};
   BYOC_TRY(PoolPlan plan, make_pool_plan(op, x, out, attrs));
   PoolExpr pool{in[0], {}, te::extents_of(*out[0]), {}, in[0].dtype()};
@@ -82,6 +84,7 @@ Expr count_in_window(const PoolExpr& pool, const Exprs& i, bool include_pad) {
 // Returns the number of a cell in all of x, as `storage_order` counts.
 Expr number_of(const PoolExpr& pool, const Exprs& at, bool column_major) {
   Ints x = extents(pool.x);
+  BYOC_CHECK(at.size() == x.size() && x.size() >= 2, at.size(), " indices of rank ", x.size());
   Exprs order = at;
   if (column_major) {
     std::reverse(order.begin() + 2, order.end());
@@ -101,6 +104,7 @@ Result<Tensors> max_pool_with_indices(te::Builder& builder, const PoolExpr& pool
             pool.guarded(at, number_of(pool, at, false), best.identity[1])};
   };
   Tensors found = builder.reduce_all("max_pool", pool.shape, pool.taps, best, term);
+  BYOC_CHECK(found.size() == 2, found.size(), " results of an argmax");
   Tensor indices = builder.compute("indices", pool.shape, [&](const Exprs& i) {
     Expr cell = found[1](i);
     Expr number = column_major ? number_of(pool, unflattened(cell, x), true) : cell;
@@ -127,6 +131,7 @@ using Fold = std::function<Expr(Expr)>;
 // Folds each plane of x [n, c, ...].
 Tensor fold_planes(te::Builder& builder, const Tensor& x, const std::string& name, Exprs shape,
                    const std::function<te::Combiner(DType)>& combiner, const Fold& term) {
+  BYOC_CHECK(x.rank() >= 2, "planes of rank ", x.rank());
   Exprs over(x.shape().begin() + 2, x.shape().end());
   if (over.empty()) over.push_back(1);  // planes of one cell
   return builder.reduce(name, std::move(shape), over, combiner(computing_dtype(x.dtype())),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // resize as expressions. The cells that each output cell of a dim reads are a small stage of their
 // own, in f64 as in the reference kernel; the result reads through these tables.
+#include "byoc/base/check.h"
 #include "core/op/kernel/resize.h"
 
 namespace byoc::op {
@@ -151,6 +152,8 @@ AxisTapsExpr make_taps(te::Builder& builder, const AxisMap& map, DType dtype, co
   });
   taps.weights = builder.compute("weights", {map.out, taps.count}, [&](const Exprs& i) {
     Exprs weights = weights_of(map, i[0], first_of(i[0]), cubic, attrs);
+    BYOC_CHECK(weights.size() == static_cast<size_t>(taps.count), weights.size(), " weights of ",
+               taps.count, " taps");
     Expr weight = weights.back();
     for (size_t k = weights.size() - 1; k-- > 0;)
       weight = select(i[1] == static_cast<int64_t>(k), weights[k], weight);
@@ -161,6 +164,7 @@ AxisTapsExpr make_taps(te::Builder& builder, const AxisMap& map, DType dtype, co
 
 Tensor interpolated(te::Builder& builder, const Tensor& x, Types out,
                     const std::vector<AxisMap>& maps, const Attrs& attrs) {
+  BYOC_CHECK(maps.size() == x.rank(), maps.size(), " dims are resized of rank ", x.rank());
   DType dtype = computing_dtype(x.dtype());
   std::vector<AxisTapsExpr> taps;
   Exprs over;
@@ -175,6 +179,7 @@ Tensor interpolated(te::Builder& builder, const Tensor& x, Types out,
                     Expr weight;
                     for (size_t d = 0, next = 0; d < maps.size(); ++d) {
                       if (taps[d].count == 1) continue;
+                      BYOC_CHECK(next < r.size(), "tap ", next, " of ", r.size());
                       Expr tap = r[next++], factor = taps[d].weights(i[d], tap);
                       at[d] = taps[d].cells(i[d], tap);
                       weight = weight.is_empty() ? factor : weight * factor;

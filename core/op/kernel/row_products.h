@@ -4,6 +4,7 @@
 // memory, so neither is packed.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/expression.h"
 
 namespace byoc::op {
@@ -30,6 +31,8 @@ struct RowProducts {
 
   /// Returns the statements. The partial sums are in memory that they allocate on the stack.
   te::Stmt stmt() const {
+    BYOC_CHECK(rows >= 0 && columns >= 0 && terms >= 0, "products of ", rows, " x ", columns, " x ",
+               terms);
     const int64_t blocks =
         std::max<int64_t>((columns / kColumns + kTilesInBlock - 1) / kTilesInBlock, 1);
     if (blocks == 1) return block(0, columns / kColumns, true);

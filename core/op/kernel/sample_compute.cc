@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples between cells as expressions. Positions are in f64, as in the reference kernels: a
 // position with another rounding may belong to another cell.
+#include "byoc/base/check.h"
 #include "core/op/kernel/sample.h"
 
 namespace byoc::op {
@@ -73,8 +74,14 @@ TapsExpr linear_taps(const Expr& position, int64_t extent) {
 
 Expr sampled(const Tensor& x, const Exprs& leading, const std::vector<TapsExpr>& taps) {
   const Ints shape = extents(x);
+  BYOC_CHECK(leading.size() + taps.size() == shape.size(), leading.size(), " indices and ",
+             taps.size(), " taps for rank ", shape.size());
   size_t combinations = 1;
-  for (const TapsExpr& dim : taps) combinations *= dim.cells.size();
+  for (const TapsExpr& dim : taps) {
+    BYOC_CHECK(dim.weights.size() == dim.cells.size(), dim.weights.size(), " weights of ",
+               dim.cells.size(), " cells");
+    combinations *= dim.cells.size();
+  }
   Expr sum = f64(0), near;
   for (size_t which = 0; which < combinations; ++which) {
     Exprs at = leading;
@@ -100,6 +107,8 @@ Result<Tensors> compute_grid_sample(te::Builder& builder, Inputs in, Types out,
                                     const Attrs& attrs) {
   const Tensor &x = in[0], &grid = in[1];
   const Ints shape = extents(x), to = static_extents(out[0]->shape);
+  BYOC_CHECK(shape.size() >= 3 && to.size() == shape.size(), "rank ", shape.size(),
+             " is sampled to ", out[0]);
   const size_t rank = shape.size() - 2;
   bool align = attrs.b("align_corners", false);
   std::string padding = attrs.s("padding_mode", "zeros"), mode = attrs.s("mode", "bilinear");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes ops from their typed rows: the part that is the same for all element types.
+#include "byoc/base/check.h"
 #include "core/op/kernel/binary.h"
 #include "core/op/kernel/unary.h"
 
@@ -8,6 +9,7 @@ namespace byoc::op {
 OpDef unary_op(UnaryParts parts) {
   const std::string& name = parts.name;
   const DTypes dtypes = dtypes_of(parts.rows);
+  BYOC_CHECK(!parts.rows.empty(), name, " has no element types");
   OpDef op{.name = name, .doc = std::move(parts.doc), .kind = FusionKind::kElementwise};
   op.inputs = {{"x", cat("one of ", dtypes)}};
   op.attrs = std::move(parts.attrs);
@@ -37,6 +39,7 @@ InferFn infer_binary(std::string name, DTypes allowed, bool to_bool) {
 OpDef binary_op(BinaryParts parts) {
   const std::string& name = parts.name;
   const DTypes dtypes = dtypes_of(parts.rows);
+  BYOC_CHECK(!parts.rows.empty(), name, " has no element types");
   OpDef op{.name = name, .doc = std::move(parts.doc), .kind = FusionKind::kBroadcast};
   op.inputs = {{"a", cat("one of ", dtypes)}, {"b", "dtype of a, broadcast with it"}};
   op.attrs = std::move(parts.attrs);

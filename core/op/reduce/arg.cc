@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The positions of extremes: argmax, argmin, and the k best with topk.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -65,6 +66,7 @@ Result<Tensors> compute_arg(te::Builder& builder, Inputs in, Types out, const At
                                         at.insert(at.begin() + static_cast<ptrdiff_t>(axis), r[0]);
                                       return {widened(x(at)), r[0]};
                                     });
+  BYOC_CHECK(best.size() == 2, name, " has ", best.size(), " results");
   return one(best[1]);
 }
 
@@ -165,6 +167,7 @@ void select_best(const T* x, const AxisView& view, int64_t k, TopHeap<T> heap) {
 
 template <class T>
 RefKernel topk_kernel(AxisView view, int64_t k, bool largest) {
+  BYOC_CHECK(k >= 0 && k <= view.extent, "the ", k, " best of ", view.extent);
   return [view, k, largest](const void* const* in, void* const* out) {
     if (k == 0) return;
     for (int64_t o = 0; o < view.outer; ++o) {
@@ -255,7 +258,10 @@ te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t 
 Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), out[0]));
   Ints lines = extents(in[0]);
+  BYOC_CHECK(axis < lines.size() && out.size() == 2, "topk of rank ", lines.size(), " has ",
+             out.size(), " results");
   int64_t extent = std::exchange(lines[axis], 1), k = attrs.i("k");
+  BYOC_CHECK(k >= 0 && k <= extent, "the ", k, " best of ", extent);
   return builder.procedure("topk", {*out[0], *out[1]}, {in[0]}, [&](const Tensors& y) {
     if (k == 0) return te::Stmt();
     return nested_loops(lines, [&](const Exprs& i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation over axes: layer_norm, rms_norm, mean_variance_norm, lp_norm.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/reduce/norm.h"
 #include "core/op/reduce/reduce.h"
@@ -21,6 +22,7 @@ Rows rows_of(TypeId x, size_t axis, double epsilon) {
 Result<size_t> check_rows(std::string_view op, Types inputs, const Attrs& attrs) {
   static constexpr const char* kNames[] = {"x", "scale", "bias"};
   TypeId x = inputs[0];
+  BYOC_CHECK(inputs.size() <= std::size(kNames), op, " of ", inputs.size(), " operands");
   BYOC_TRY_STATUS(expect_floats(op, inputs));
   BYOC_TRY(size_t axis, normal_axis(op, attrs.i("axis"), x));
   Shape row(x->shape.begin() + static_cast<ptrdiff_t>(axis), x->shape.end());
@@ -81,6 +83,7 @@ struct RowsExpr {
 
   RowsExpr(const Tensor& of, size_t first) : x(of), axis(first), shape(of.shape()) {
     Ints all = extents(x);
+    BYOC_CHECK(axis < all.size(), "rows from dim ", axis, " of rank ", all.size());
     for (size_t d = axis; d < all.size(); ++d) {
       over.push_back(all[d]);
       shape[d] = 1;
@@ -98,6 +101,8 @@ struct RowsExpr {
   }
   // Returns scale or bias of the element at `i`.
   Expr parameter(const Tensor& given, const Exprs& i) const {
+    BYOC_CHECK(i.size() == axis + given.rank(), i.size(), " indices from dim ", axis, " for rank ",
+               given.rank());
     return widened(given(Exprs(i.begin() + static_cast<ptrdiff_t>(axis), i.end())));
   }
 };
@@ -120,6 +125,7 @@ Result<Tensors> compute_layer_norm(te::Builder& builder, Inputs in, Types out, c
     return converted_to(dtype, value);
   });
   if (out.size() == 1) return one(y);
+  BYOC_CHECK(out.size() == 3, "layer_norm has ", out.size(), " results");
   return Tensors{y, stats.mean, inv_std};
 }
 
@@ -253,6 +259,7 @@ struct TakenExpr {
 
   TakenExpr(const Tensor& x, std::vector<size_t> taken) : shape(x.shape()), axes(std::move(taken)) {
     for (size_t axis : axes) {
+      BYOC_CHECK(axis < shape.size(), "dim ", axis, " of rank ", shape.size());
       over.push_back(shape[axis]);
       n *= extents(x)[axis];
       shape[axis] = 1;

@@ -2,6 +2,7 @@
 // Normalisation per channel: batch_norm, instance_norm, group_norm, lrn. Inputs are [n, c, ...].
 #include "core/op/reduce/norm.h"
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 
 namespace byoc::op {
@@ -132,6 +133,8 @@ Result<RefKernel> reference_groups(std::string_view op, Types inputs, int64_t gr
                                    double epsilon) {
   AxisView view = around_axis(inputs[0], 1);
   bool per_group = count(inputs[1]) == groups;
+  BYOC_CHECK(per_group || count(inputs[1]) == view.extent, op, ": ", inputs[1], " scales ",
+             inputs[0]);
   Groups shape{view.outer, groups,    groups ? view.extent / groups : 0,
                view.inner, per_group, epsilon};
   return for_dtype(op, inputs[0]->dtype, FloatTypes{},
@@ -142,6 +145,8 @@ Result<Tensors> compute_groups(te::Builder& builder, const std::string& name, In
                                int64_t groups, double epsilon) {
   const Tensor &x = in[0], &scale = in[1], &bias = in[2];
   Ints shape = extents(x);
+  BYOC_CHECK(shape.size() >= 2 && (groups == 0 || shape[1] % groups == 0), name, " of rank ",
+             shape.size(), " in ", groups, " groups");
   int64_t each = groups == 0 ? 0 : shape[1] / groups, n = each;
   bool per_group = extents(scale)[0] == groups;
   Exprs over = {Expr(each)};
@@ -245,6 +250,7 @@ RefKernel lrn_kernel(Lrn lrn) {
 Result<Tensors> compute_lrn(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
   const Tensor& x = in[0];
   int64_t size = attrs.i("size"), channels = extents(x)[1];
+  BYOC_CHECK(size > 0, "lrn over ", size, " channels");
   Tensor squares = sum_over(
       builder, "squares", x.shape(), {Expr(size)}, x.dtype(), [&](const Exprs& i, const Exprs& r) {
         Exprs at = i;

@@ -3,6 +3,7 @@
 // Helpers of the normalisations: mean and variance of a row, parameters per channel.
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
 
@@ -56,6 +57,7 @@ struct MomentStages {
 using ElementFn = std::function<Expr(const Exprs& i, const Exprs& r)>;  // widened
 inline MomentStages moments_of(te::Builder& builder, const Exprs& shape, const Exprs& over,
                                DType dtype, int64_t n, const ElementFn& element) {
+  BYOC_CHECK(!over.empty(), "moments of ", n, " elements of no dim");
   auto divided = [&](const char* name, const Tensor& total) {
     return builder.compute(name, shape, [&](const Exprs& i) {
       return total(i) / like(total(i), static_cast<double>(n));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -20,6 +21,8 @@ ReduceWalk reduce_walk(TypeId x, const std::vector<size_t>& axes) {
     (is_taken ? taken_step : kept_step).push_back(strides[d]);
     if (is_taken) n *= extents[d];
   }
+  BYOC_CHECK(taken.size() == axes.size(), taken.size(), " of ", axes.size(), " axes are dims of ",
+             x);
   return {Walk<1>(kept, {kept_step}), Walk<1>(taken, {taken_step}), n};
 }
 
@@ -198,6 +201,8 @@ struct ReduceShape {
     Exprs x;
     size_t next_kept = 0, next_taken = 0;
     for (bool is_taken : taken) {
+      BYOC_CHECK(is_taken ? next_taken < r.size() : next_kept < kept.size(), "dim ", x.size(),
+                 " has no index");
       x.push_back(is_taken ? r[next_taken++] : kept[next_kept]);
       next_kept += !is_taken || keepdims;
     }
@@ -207,7 +212,10 @@ struct ReduceShape {
 
 ReduceShape reduce_shape(const Tensor& x, const std::vector<size_t>& axes, bool keepdims) {
   ReduceShape shape{std::vector<bool>(x.rank()), keepdims, {}};
+  BYOC_CHECK(std::is_sorted(axes.begin(), axes.end()), "axes are not in order");
   for (size_t axis : axes) {
+    BYOC_CHECK(axis < x.rank() && !shape.taken[axis], "dim ", axis, " of rank ", x.rank(),
+               " is reduced");
     shape.taken[axis] = true;
     shape.over.push_back(x.shape()[axis]);
     shape.n *= extents(x)[axis];
@@ -238,6 +246,7 @@ Tensor reduced(te::Builder& builder, const std::string& name, const Tensor& x,
 // Returns ln sum e^x as top + ln sum e^(x - top); elements equal to top count as e^0,
 // also for infinity.
 Tensor log_sum_exp(te::Builder& builder, const Tensor& x, const ReduceShape& shape, TypeId y) {
+  BYOC_CHECK(!shape.over.empty(), "a sum of exponentials over no dim");
   DType dtype = float_dtype(x.dtype());
   Exprs extents = te::extents_of(*y);
   auto element = [&](const Exprs& i, const Exprs& r) {

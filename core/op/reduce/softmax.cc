@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax, related ops, cumsum and cumprod: they work along one axis, and the shape stays.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/expression.h"
@@ -89,6 +90,7 @@ struct Lines {
   size_t axis;
   Exprs shape, over;
   Lines(const Tensor& x, size_t along) : axis(along), shape(x.shape()), over{shape[along]} {
+    BYOC_CHECK(axis < shape.size(), "lines along dim ", axis, " of rank ", shape.size());
     shape[axis] = 1;
   }
   Exprs element(Exprs line, const Exprs& r) const { return line[axis] = r[0], line; }
@@ -214,6 +216,7 @@ Result<Tensors> compute_cumulative(Cumulative kind, te::Builder& builder, Inputs
   DType dtype = in[0].dtype();
   Scalar total("total", is_float(dtype) ? DType::kF64 : dtype);
   Ints lines = static_extents(out[0]->shape);
+  BYOC_CHECK(lines.size() == in[0].rank(), kind.name(), " of rank ", in[0].rank(), " is ", out[0]);
   int64_t extent = std::exchange(lines[axis], 1);
   return builder.procedure(kind.name(), {*out[0]}, {in[0]}, [&](const Tensors& y) {
     return total.in(nested_loops(lines, [&](Exprs i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -85,6 +86,8 @@ Result<RefKernel> reference_concat(Types in, Types out, const Attrs& attrs) {
 // tree, so that many inputs cost few comparisons.
 Expr concat_element(Inputs in, const Ints& begins, size_t axis, const Exprs& at, size_t first,
                     size_t last) {
+  BYOC_CHECK(first < last && last <= in.size() && begins.size() == in.size(), "inputs ", first,
+             " to ", last, " of ", in.size(), ", of which ", begins.size(), " have a begin");
   if (last - first == 1) {
     Exprs from = at;
     if (begins[first] != 0) from[axis] = at[axis] - begins[first];
@@ -166,6 +169,8 @@ Result<Tensors> compute_split(te::Builder& builder, Inputs in, Types out, const 
     }));
     begin += type->shape[axis].extent();
   }
+  BYOC_CHECK(begin == extents(in[0])[axis], "parts of ", begin, " cells in all are cut from ",
+             extents(in[0])[axis]);
   return parts;
 }
 

@@ -4,6 +4,7 @@
 // branches of an if.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
@@ -95,6 +96,7 @@ Result<Shape> expand_dims(TypeId x, const Attrs& attrs) {
   Attrs numbers = attrs;
   numbers.set("most", most);
   BYOC_TRY(Shape dims, dims_of("expand_counted", numbers));
+  BYOC_CHECK(dims.size() == most.size(), dims.size(), " dims for ", most.size(), " bounds");
   for (size_t k : of_x) dims[k] = x->shape[k + rank - most.size()];
   return dims;
 }
@@ -161,6 +163,7 @@ struct CountedRange {
 
 // Returns the cells start, start + step, ... before `end`, by numpy's rules.
 CountedRange range_in(int64_t extent, int64_t start, int64_t end, int64_t step) {
+  BYOC_CHECK(step != 0 && extent >= 0, "a step of ", step, " through ", extent, " cells");
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + extent : at, low, high); };
   start = placed(start);
@@ -214,6 +217,8 @@ Result<std::vector<TensorType>> infer_slice_counted(Types in, const Attrs& attrs
 std::vector<CountedRange> ranges_of(const SliceAxes& slice, const std::vector<int64_t>& extents,
                                     const void* const* data) {
   std::vector<CountedRange> out;
+  BYOC_CHECK(slice.steps.size() == slice.axes.size(), slice.steps.size(), " steps for ",
+             slice.axes.size(), " axes");
   for (size_t k = 0; k < slice.axes.size(); ++k)
     out.push_back(range_in(extents[slice.axes[k]], in_as<int64_t>(data, 1)[k],
                            in_as<int64_t>(data, 2)[k], slice.steps[k]));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pad adds cells around a tensor, or removes some.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
@@ -76,10 +77,12 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(Padding padding, read_padding(in[0], attrs));
   std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
   std::vector<std::vector<int64_t>> tables(strides.size());
+  BYOC_CHECK(out[0]->shape.size() == tables.size(), in[0], " is padded to ", out[0]);
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   for (size_t d = 0; d < tables.size(); ++d) {
     for (int64_t y = 0; y < out[0]->shape[d].extent(); ++y) {
       int64_t cell = source_cell(padding.mode, y - padding.begins[d], in[0]->shape[d].extent());
+      BYOC_CHECK(cell < in[0]->shape[d].extent(), "cell ", cell, " of dim ", d, " of ", in[0]);
       tables[d].push_back(cell < 0 ? -1 : cell * strides[d]);
     }
   }
@@ -101,6 +104,7 @@ Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const At
   BYOC_TRY(Padding padding, read_padding(TensorType{in[0].dtype(), make_shape(x)}, attrs));
   return one(builder.compute("pad", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs cell = i, inside;
+    BYOC_CHECK(i.size() == x.size(), i.size(), " indices of rank ", x.size());
     for (size_t d = 0; d < x.size(); ++d) {
       int64_t begin = padding.begins[d], end = padding.ends[d];
       if (begin != 0) cell[d] = i[d] - begin;

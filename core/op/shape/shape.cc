@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -171,6 +172,8 @@ Result<IndexFn> same_elements_index(Types in, const TensorType& out, const Attrs
 Result<Tensors> compute_shape(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   auto [start, end] = dims_asked(TensorType{in[0].dtype(), make_shape(extents(in[0]))}, attrs);
   Ints all = extents(in[0]);
+  BYOC_CHECK(start <= end && end <= all.size(), "dims ", start, " to ", end, " of rank ",
+             all.size());
   return one(builder.compute("shape", te::extents_of(*out[0]), [&](const Exprs& i) {
     Expr value = 0;
     for (size_t d = start; d < end; ++d)

@@ -2,6 +2,7 @@
 // slice, and reverse_sequence.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -20,6 +21,7 @@ struct Range {
 // Clamps a range: starts and ends count from the end when negative and are clamped to the
 // dim, as in numpy.
 Range clamp_range(int64_t n, int64_t start, int64_t end, int64_t step) {
+  BYOC_CHECK(step != 0 && n >= 0, "a step of ", step, " through ", n, " cells");
   if (start < 0) start += n;
   if (end < 0) end += n;
   if (step > 0) {
@@ -125,6 +127,7 @@ Result<IndexFn> slice_index(Types in, const TensorType&, const Attrs& attrs) {
         clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
   return IndexFn([ranges = std::move(ranges)](const Exprs& at) {
     Exprs x;
+    BYOC_CHECK(at.size() == ranges.size(), at.size(), " indices of ", ranges.size(), " ranges");
     for (size_t d = 0; d < at.size(); ++d) {
       Expr cell = ranges[d].step == 1 ? at[d] : at[d] * ranges[d].step;
       x.push_back(ranges[d].start == 0 ? cell : cell + ranges[d].start);
@@ -185,6 +188,7 @@ Result<ValueCheck> check_reverse_sequence(Types in, const Attrs& attrs) {
 Result<Tensors> compute_reverse_sequence(te::Builder& builder, Inputs in, Types,
                                          const Attrs& attrs) {
   const size_t time = time_axis(attrs);
+  BYOC_CHECK(in[0].rank() >= 2, "sequences in a tensor of rank ", in[0].rank());
   const Tensor lengths = checked_indices(builder, "reverse_sequence.lengths", in[1],
                                          {lengths_up_to(extents(in[0])[time])});
   return one(builder.compute("reverse_sequence", in[0].shape(), [&](const Exprs& i) {

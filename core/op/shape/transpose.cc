@@ -3,6 +3,7 @@
 // space_to_depth.
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
@@ -50,6 +51,7 @@ Result<RefKernel> reference_transpose(Types in, Types out, const Attrs& attrs) {
 Result<IndexFn> transpose_index(Types in, const TensorType&, const Attrs& attrs) {
   BYOC_TRY(std::vector<size_t> perm, permutation(in, attrs));
   return IndexFn([perm = std::move(perm)](const Exprs& at) {
+    BYOC_CHECK(at.size() == perm.size(), at.size(), " indices of ", perm.size(), " dims");
     Exprs x(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) x[perm[d]] = at[d];
     return x;
@@ -109,6 +111,7 @@ Result<RefKernel> reference_tile(Types in, Types out, const Attrs&) {
   std::vector<int64_t> strides = strides_of(in[0]);
   std::vector<std::vector<int64_t>> tables(strides.size());
   for (size_t d = 0; d < tables.size(); ++d) {
+    BYOC_CHECK(in[0]->shape[d].extent() > 0, in[0], " is repeated to ", out[0]);
     for (int64_t y = 0; y < out[0]->shape[d].extent(); ++y) {
       tables[d].push_back(y % in[0]->shape[d].extent() * strides[d]);
     }
@@ -120,6 +123,8 @@ Result<IndexFn> tile_index(Types in, const TensorType&, const Attrs& attrs) {
   return IndexFn(
       [shape = static_extents(in[0]->shape), repeats = attrs.ints("repeats")](const Exprs& at) {
         Exprs x;
+        BYOC_CHECK(at.size() == shape.size() && repeats.size() == shape.size(), at.size(),
+                   " indices, ", repeats.size(), " repeats of rank ", shape.size());
         for (size_t d = 0; d < at.size(); ++d)
           x.push_back(repeats[d] <= 1 || shape[d] == 0 ? at[d] : floor_mod(at[d], shape[d]));
         return x;
@@ -171,6 +176,7 @@ Result<RefKernel> reference_depth_to_space(Types in, Types out, const Attrs& att
   int64_t block = attrs.i("blocksize"), c = out[0]->shape[1].extent();
   bool depth_first = attrs.s("mode", "DCR") == "DCR";
   std::vector<int64_t> x = static_extents(in[0]->shape), s = row_major_strides(x);
+  BYOC_CHECK(x.size() == 4 && block > 0, "blocks of ", block, " of ", in[0]);
   int64_t step_c = depth_first ? s[1] : s[1] * block * block;
   int64_t step_j = depth_first ? s[1] * c : s[1];
   return strided_kernel(in[0]->dtype, {x[0], c, x[2], block, x[3], block},
@@ -181,6 +187,7 @@ Result<IndexFn> depth_to_space_index(Types, const TensorType& y, const Attrs& at
   int64_t block = attrs.i("blocksize"), c = y.shape[1].extent();
   bool depth_first = attrs.s("mode", "DCR") == "DCR";
   return IndexFn([=](const Exprs& at) -> Exprs {
+    BYOC_CHECK(at.size() == 4, at.size(), " indices of an image");
     Expr cell = floor_mod(at[2], block) * block + floor_mod(at[3], block);
     Expr channel = depth_first ? cell * c + at[1] : at[1] * (block * block) + cell;
     return {at[0], channel, floor_div(at[2], block), floor_div(at[3], block)};
@@ -208,6 +215,7 @@ Result<RefKernel> reference_space_to_depth(Types in, Types out, const Attrs& att
   int64_t block = attrs.i("blocksize");
   std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape),
                        s = row_major_strides(x);
+  BYOC_CHECK(x.size() == 4 && y.size() == 4, in[0], " becomes ", out[0]);
   if (attrs.s("mode", "DCR") == "CRD")
     return strided_kernel(in[0]->dtype, {x[0], x[1], block, block, y[2], y[3]},
                           {s[0], s[1], s[2], s[3], s[2] * block, s[3] * block});
@@ -219,6 +227,7 @@ Result<IndexFn> space_to_depth_index(Types in, const TensorType&, const Attrs& a
   int64_t block = attrs.i("blocksize"), c = std::max<int64_t>(in[0]->shape[1].extent(), 1);
   bool depth_first = attrs.s("mode", "DCR") == "DCR";
   return IndexFn([=](const Exprs& at) -> Exprs {
+    BYOC_CHECK(at.size() == 4, at.size(), " indices of an image");
     Expr cell = depth_first ? floor_div(at[1], c) : floor_mod(at[1], block * block);
     Expr channel = depth_first ? floor_mod(at[1], c) : floor_div(at[1], block * block);
     return {at[0], channel, at[2] * block + floor_div(cell, block),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on the diagonals of matrices: trilu, eye_like.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -16,6 +17,7 @@ Result<std::vector<TensorType>> infer_trilu(Types in, const Attrs&) {
 Result<RefKernel> reference_trilu(Types in, Types, const Attrs& attrs) {
   bool upper = attrs.b("upper", true);
   int64_t k = attrs.i("k", 0), n = count(in[0]);
+  BYOC_CHECK(in[0]->shape.size() >= 2, "the triangle of ", in[0]);
   int64_t rows = in[0]->shape[in[0]->shape.size() - 2].extent(),
           columns = in[0]->shape.back().extent();
   return for_width(in[0]->dtype, [&]<class U>() -> RefKernel {
@@ -33,6 +35,7 @@ Result<Tensors> compute_trilu(te::Builder& builder, Inputs in, Types, const Attr
   bool upper = attrs.b("upper", true);
   int64_t k = attrs.i("k", 0);
   return one(builder.compute("trilu", in[0].shape(), [&](const Exprs& i) {
+    BYOC_CHECK(i.size() >= 2, "the triangle of a tensor of rank ", i.size());
     Expr diagonal = i.back() - i[i.size() - 2];
     Expr kept = upper ? diagonal >= k : diagonal <= k;
     return select(kept, in[0](i), zero(in[0].dtype()));
@@ -45,6 +48,7 @@ Result<std::vector<TensorType>> infer_eye_like(Types in, const Attrs& attrs) {
 }
 
 Result<RefKernel> reference_eye_like(Types, Types out, const Attrs& attrs) {
+  BYOC_CHECK(out[0]->shape.size() == 2, "a diagonal of ", out[0]);
   int64_t k = attrs.i("k", 0), rows = out[0]->shape[0].extent(),
           columns = out[0]->shape[1].extent();
   uint64_t one = bits_of(out[0]->dtype, 1);

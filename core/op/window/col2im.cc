@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // col2im: blocks of columns added up to an image. Source: ONNX opset 18, Col2Im; torch.nn.Fold.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
@@ -89,6 +90,8 @@ Sum<T> sum_at(const Columns& columns, const T* x, int64_t flat) {
 
 Result<RefKernel> reference_col2im(Types in, Types, const Attrs& attrs) {
   BYOC_TRY(Columns columns, read_columns(attrs));
+  BYOC_CHECK(columns.blocks.size() == columns.windows.size() && columns.taps > 0,
+             columns.blocks.size(), " dims of blocks for ", columns.windows.size(), " windows");
   const int64_t channels = in[0]->shape[0].extent() * (in[0]->shape[1].extent() / columns.taps);
   return for_dtype("col2im", in[0]->dtype, NumericTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {
@@ -105,6 +108,8 @@ Result<RefKernel> reference_col2im(Types in, Types, const Attrs& attrs) {
 Result<Tensors> compute_col2im(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Columns columns, read_columns(attrs));
   const size_t rank = columns.windows.size();
+  BYOC_CHECK(in[0].rank() == 3 && out[0]->shape.size() == rank + 2, "columns of rank ",
+             in[0].rank(), " become ", out[0]);
   Exprs taps;
   for (const Window& w : columns.windows) taps.push_back(w.kernel);
   DType dtype = in[0].dtype();

@@ -2,6 +2,7 @@
 // Convolutions over one, two or three spatial dims; no op takes a bias (an `add` follows instead).
 #include <algorithm>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/conv_kernel.h"
 #include "core/op/kernel/expression.h"
@@ -42,6 +43,7 @@ Result<ConvShape> read_conv(std::string_view op, Types in, const Attrs& attrs, s
 }
 
 Status divisible(std::string_view op, const char* what, int64_t channels, const ConvShape& conv) {
+  BYOC_CHECK(conv.group > 0, op, " of ", conv.group, " groups");
   if (channels % conv.group == 0) return {};
   return invalid(cat(op, ": ", channels, " ", what, " do not divide into ", conv.group, " groups",
                      shown(conv.x, conv.weight)));
@@ -52,6 +54,7 @@ Result<std::vector<TensorType>> infer_conv(std::string_view op, Types in, const 
   BYOC_TRY(ConvShape conv, read_conv(op, in, attrs, spatial));
   int64_t c = conv.x.shape[1].extent();
   int64_t o = conv.weight.shape[0].extent(), per_group = conv.weight.shape[1].extent();
+  BYOC_CHECK(conv.windows.size() == spatial, conv.windows.size(), " windows of ", op);
   BYOC_TRY_STATUS(divisible(op, "channels of x", c, conv));
   BYOC_TRY_STATUS(divisible(op, "output channels", o, conv));
   int64_t expected = 0;
@@ -114,6 +117,7 @@ Result<std::vector<TensorType>> infer_conv_transpose(std::string_view op, Types 
         .with_slug("op-shape");
   }
   BYOC_TRY(Ints padding, output_padding(op, attrs, spatial));
+  BYOC_CHECK(conv.windows.size() == spatial, conv.windows.size(), " windows of ", op);
   int64_t o = 0;
   if (__builtin_mul_overflow(conv.weight.shape[1].extent(), conv.group, &o)) {
     return Status(Code::kOutOfRange,
@@ -155,6 +159,8 @@ Result<Tensors> compute_conv(const std::string& op, te::Builder& builder, Inputs
   BYOC_TRY(ConvShape conv, conv_of(op, in, attrs, spatial, types));
   Tensor x = padded(builder, in[0], conv.windows), weight = in[1];
   Ints kernel = extents(weight);
+  BYOC_CHECK(kernel.size() == spatial + 2 && x.rank() == spatial + 2, op, " of rank ", x.rank(),
+             " by rank ", kernel.size());
   int64_t o = kernel[0] / conv.group, c = kernel[1];
   auto term = [&](const Exprs& i, const Exprs& r) {
     Exprs at_x = {i[0], group_channel(i[1], o, r[0], c, conv.group)}, at_w = {i[1]};
@@ -179,6 +185,8 @@ Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& build
   BYOC_TRY(ConvShape conv, conv_of(op, in, attrs, spatial, types));
   const Tensor &x = in[0], &weight = in[1];
   Ints cells = extents(x), kernel = extents(weight);
+  BYOC_CHECK(kernel.size() == spatial + 2 && cells.size() == spatial + 2, op, " of rank ",
+             cells.size(), " by rank ", kernel.size());
   int64_t o = kernel[1], c = kernel[0] / conv.group;
   auto term = [&](const Exprs& i, const Exprs& r) {
     Expr channel = group_channel(i[1], o, r[0], c, conv.group);
@@ -289,6 +297,7 @@ Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& 
   auto has_pads = [](const Window& w) { return w.pad_begin > 0 || w.pad_end > 0; };
   if (std::none_of(windows.begin(), windows.end(), has_pads)) return x;
   Ints from = extents(x);
+  BYOC_CHECK(windows.size() + 2 <= from.size(), windows.size(), " windows in rank ", from.size());
   Exprs shape = x.shape();
   for (size_t d = 0; d < windows.size(); ++d)
     shape[2 + d] = from[2 + d] + windows[d].pad_begin + windows[d].pad_end;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // deform_columns: the samples of a deformable convolution, which is then a product with the weight.
 // Source: ONNX opsets 19 and 22, DeformConv; arXiv:1703.06211 and arXiv:1811.11168.
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/sample.h"
@@ -83,6 +84,7 @@ struct DeformSizes {
   std::vector<int64_t> x, y;  // spatial
 
   DeformSizes(const Shape& in, const Shape& out) : n(in[0].extent()), c(in[1].extent()) {
+    BYOC_CHECK(in.size() == out.size(), "rank ", in.size(), " becomes rank ", out.size());
     for (size_t d = 2; d < in.size(); ++d) {
       x.push_back(in[d].extent()), y.push_back(out[d].extent());
       image *= x.back(), cells *= y.back();
@@ -98,6 +100,8 @@ void sample_tap(const DeformPlan& plan, const DeformSizes& size, const void* con
   const T* offset = in_as<T>(in, 1) + (group * plan.taps + tap) * rank * size.cells;
   const T* mask = has_mask ? in_as<T>(in, 2) + (group * plan.taps + tap) * size.cells : nullptr;
   const std::vector<int64_t> tap_at = plan.tap_at(tap);
+  BYOC_CHECK(plan.rank() <= kMostSpatial && size.x.size() == plan.rank(), plan.rank(),
+             " windows in ", size.x.size(), " dims");
   std::array<SampleTaps, kMostSpatial> taps;
   for (int64_t cell = 0; cell < size.cells; ++cell) {
     int64_t rest = cell;
@@ -141,6 +145,7 @@ Result<Tensors> compute_deform(te::Builder& builder, Inputs in, Types out, const
   const Ints x = extents(in[0]);
   const int64_t shared = std::max<int64_t>(x[1] / plan.groups, 1) * plan.taps;
   return one(builder.compute(kOp, te::extents_of(*out[0]), [&](const Exprs& i) {
+    BYOC_CHECK(i.size() == plan.rank() + 2, i.size(), " indices for ", plan.rank(), " windows");
     Expr tap = floor_mod(i[1], plan.taps), channel = floor_div(i[1], plan.taps);
     Expr field = floor_div(i[1], shared) * plan.taps + tap;  // of the offset group
     Exprs at = i;

@@ -3,6 +3,7 @@
 // follow as other ops; cells outside of the image hold `pad_value`, the zero point of x.
 #include <optional>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/conv_kernel.h"
 #include "core/op/kernel/expression.h"
@@ -64,6 +65,7 @@ Result<IntegerConv> read_integer_conv(std::string_view op, Types in, const Attrs
     return invalid(cat(op, ": pad_value is ", conv.pad_value, ", expected 0 to 255"));
   const int64_t kernel[] = {w[2], w[3]};
   BYOC_TRY(std::vector<Window> windows, read_windows(op, attrs, kernel));
+  BYOC_CHECK(windows.size() == 2, windows.size(), " windows of an image");
   conv.row = windows[0], conv.column = windows[1];
   BYOC_TRY(Dim oh, window_extent(op, conv.h, conv.row));
   BYOC_TRY(Dim ow, window_extent(op, conv.w, conv.column));
@@ -103,6 +105,7 @@ int32_t sum_at(const IntegerConv& p, const uint8_t* x, const int8_t* weight, int
 Result<RefKernel> reference_conv(std::string_view op, Types in, const Attrs& attrs,
                                  bool is_blocked) {
   BYOC_TRY(IntegerConv p, read_integer_conv(op, in, attrs, is_blocked));
+  BYOC_CHECK(p.block > 0 && p.o % p.block == 0, p.o, " channels in blocks of ", p.block);
   return RefKernel([p](const void* const* from, void* const* to) {
     const uint8_t* x = in_as<uint8_t>(from, 0);
     int32_t* y = out_as<int32_t>(to, 0);
@@ -129,6 +132,8 @@ Result<Tensors> compute_integer_conv(const std::string& op, te::Builder& builder
                     TensorType{in[1].dtype(), make_shape(extents(in[1]))}};
   BYOC_TRY(IntegerConv p, read_integer_conv(op, types, attrs, is_blocked));
   Tensor x = padded(builder, in[0], p.windows(), static_cast<double>(p.pad_value)), weight = in[1];
+  BYOC_CHECK(x.rank() == (is_blocked ? 5 : 4) && weight.rank() == 4, op, " of rank ", x.rank(),
+             " by ", weight.rank());
   auto term = [&](const Exprs& i, const Exprs& r) {
     const Expr o = is_blocked ? i[1] * p.block + i[4] : i[1], c = channel(p, o, r[0]);
     const Expr h = i[2] * p.row.stride + r[1] * p.row.dilation;

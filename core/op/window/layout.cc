@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/conv_kernel.h"
 #include "core/op/kernel/move.h"
@@ -61,7 +62,11 @@ Result<Transform> read_transform(const Attrs& attrs) {
 // Returns the dims of `x` in the order of the result's letters.
 Shape permuted(const Transform& t, TypeId x) {
   Shape out;
-  for (char letter : t.to.dims) out.push_back(x->shape[t.from.dims.find(letter)]);
+  for (char letter : t.to.dims) {
+    const size_t d = t.from.dims.find(letter);
+    BYOC_CHECK(d < x->shape.size(), "layout ", t.from.dims, " has no dim ", letter, " in ", x);
+    out.push_back(x->shape[d]);
+  }
   return out;
 }
 
@@ -98,6 +103,8 @@ Result<RefKernel> reference_layout_transform(Types in, Types, const Attrs& attrs
   BYOC_TRY(Transform t, read_transform(attrs));
   const int64_t block = t.packed().block;
   Ints x = static_extents(in[0]->shape), step(x.size(), 1);
+  BYOC_CHECK(x.size() == t.from.dims.size() + (t.packs() ? 0 : 1), in[0], " in the layout ",
+             t.from.dims);
   for (size_t d = x.size(); d-- > 1;) step[d - 1] = step[d] * x[d];
   Ints extents, strides;
   int64_t blocked_step = 1;
@@ -119,6 +126,7 @@ Result<IndexFn> layout_index(Types, const TensorType&, const Attrs& attrs) {
     const int64_t block = t.packed().block;
     Exprs x;
     for (char letter : t.from.dims) {
+      BYOC_CHECK(t.to.dims.find(letter) < y.size(), "layout ", t.to.dims, " has no dim ", letter);
       Expr at = y[t.to.dims.find(letter)];
       if (letter == t.packed().blocked)
         at = t.packs() ? at * block + y.back() : floor_div(at, block);
@@ -179,6 +187,7 @@ Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
     return shape_error(cat(kOp, ": weight ", in[1], " has blocks of no channels"), in[0]);
   const int64_t kernel[] = {w[2], w[3]};
   BYOC_TRY(std::vector<Window> windows, read_windows(kOp, attrs, kernel));
+  BYOC_CHECK(windows.size() == 2, windows.size(), " windows of an image");
   out.row = windows[0], out.column = windows[1];
   BYOC_TRY(Dim oh, window_extent(kOp, x[2], out.row));
   BYOC_TRY(Dim ow, window_extent(kOp, x[3], out.column));

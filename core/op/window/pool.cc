@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/pool_kernel.h"
 
@@ -83,6 +84,7 @@ int64_t index_of(const PoolPlan& plan, int64_t plane, int64_t cell, bool column_
 Result<RefKernel> reference_max_pool(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(PoolPlan plan, make_pool_plan("max_pool", in, out, attrs));
   bool with_indices = out.size() == 2, column_major = attrs.i("storage_order", 0) == 1;
+  BYOC_CHECK(out.size() == 1 || with_indices, out.size(), " results of max_pool");
   return for_dtype("max_pool", in[0]->dtype, NumericTypes{}, [&]<class T>() -> RefKernel {
     return [=](const void* const* from, void* const* to) {
       T* y = out_as<T>(to, 0);
@@ -187,6 +189,7 @@ ReferenceFn reference_global(std::string op, double start, Fold fold, Finish fin
   return [=](Types in, Types out, const Attrs& attrs) -> Result<RefKernel> {
     double p = static_cast<double>(attrs.i("p", 2));
     int64_t planes = count(out[0]), cells = planes == 0 ? 0 : count(in[0]) / planes;
+    BYOC_CHECK(planes == 0 || count(in[0]) % planes == 0, in[0], " in ", planes, " planes");
     return for_dtype(op, in[0]->dtype, FloatTypes{}, [&]<class T>() -> RefKernel {
       return [=](const void* const* from, void* const* to) {
         const T* x = in_as<T>(from, 0);
@@ -269,6 +272,8 @@ OpDef with_p(OpDef op) {
 Result<PoolPlan> make_pool_plan(std::string_view op, Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(std::vector<Window> windows, pool_windows(op, in, attrs));
   const Shape &x = in[0]->shape, &y = out[0]->shape;
+  BYOC_CHECK(windows.size() >= 1 && windows.size() <= 3 && y.size() == windows.size() + 2,
+             windows.size(), " windows give ", out[0]);
   PoolPlan plan{.planes = count(out[0]) == 0 ? 0 : x[0].extent() * x[1].extent()};
   for (size_t d = 0; d < windows.size(); ++d) {
     plan.axes[3 - windows.size() + d] = {x[2 + d].extent(), y[2 + d].extent(), windows[d]};

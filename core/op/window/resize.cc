@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
@@ -12,6 +13,7 @@
 
 namespace byoc::op {
 AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
+  BYOC_CHECK(d < x->shape.size() && d < y->shape.size(), "dim ", d, " of ", x, " and ", y);
   AxisMap map{.in = x->shape[d].extent(),
               .out = y->shape[d].extent(),
               .coordinates = attrs.s("coordinates", "half_pixel")};
@@ -26,6 +28,7 @@ AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
 
 // Returns the input cell that a position is rounded to.
 int64_t nearest_cell(const AxisMap& map, double position, const std::string& rounding) {
+  BYOC_CHECK(map.in > 0, "the nearest one of ", map.in, " cells");
   double part = position - std::floor(position);
   bool up = part > 0.5;
   if (rounding == "round_prefer_ceil") up = part >= 0.5;
@@ -202,6 +205,7 @@ AxisTaps make_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
       total += weights[k];
       taps.offsets.push_back(inside * stride);
     }
+    BYOC_CHECK(weights.size() == taps.count, weights.size(), " weights of ", taps.count, " taps");
     for (double weight : weights) taps.weights.push_back(exclude ? weight / total : weight);
   }
   return taps;
@@ -239,6 +243,8 @@ Sum<T> interpolate(const T* x, const std::vector<AxisTaps>& dims,
 template <class T>
 RefKernel interpolating_kernel(std::vector<AxisTaps> dims, std::vector<int64_t> extents,
                                double extrapolation) {
+  BYOC_CHECK(dims.size() == extents.size() && dims.size() <= kMaxRank, dims.size(),
+             " dims of taps for rank ", extents.size());
   return [=](const void* const* in, void* const* out) {
     T* to = out_as<T>(out, 0);
     std::array<size_t, kMaxRank> y{};

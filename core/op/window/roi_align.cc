@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/index.h"
 #include "core/op/kernel/kernel.h"
@@ -119,6 +120,7 @@ Result<RefKernel> reference_roi_align(Types in, Types out, const Attrs& attrs) {
   const Shape &x = in[0]->shape, &y = out[0]->shape;
   bool half_pixel = attrs.b("half_pixel", true);
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
+  BYOC_CHECK(x.size() == 4 && y.size() == 4, "boxes of ", in[0], " become ", out[0]);
   RoiPlan plan{x[0].extent(),
                x[1].extent(),
                x[2].extent(),
@@ -224,6 +226,8 @@ Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, co
   Ints shape = extents(x);
   const Tensor images = checked_indices(builder, "roi_align", in[2], {{0, shape[0]}});
   Ints bins = static_extents(out[0]->shape);
+  BYOC_CHECK(shape.size() == 4 && bins.size() == 4, "boxes of rank ", shape.size(), " become ",
+             out[0]);
   bool half_pixel = attrs.b("half_pixel", true);
   RoiExpr roi{attrs.i("sampling_ratio", 0), attrs.f("spatial_scale", 1), half_pixel ? 0.5 : 0,
               half_pixel ? 0.0 : 1.0};

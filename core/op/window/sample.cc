@@ -2,6 +2,7 @@
 // grid_sample: an image read between its cells, at the positions of a grid.
 // Source: ONNX opsets 16 to 22, GridSample; torch.nn.functional.grid_sample.
 #include "core/op/kernel/sample.h"
+#include "byoc/base/check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -97,6 +98,8 @@ struct GridPlan {
 template <class T>
 void sample_channel(const GridPlan& plan, const T* x, const T* grid, T* y) {
   const size_t rank = plan.axes.size();
+  BYOC_CHECK(rank <= kMostSpatial && plan.extents.size() == rank, rank, " axes for an image of ",
+             plan.extents.size(), " dims");
   std::array<SampleTaps, kMostSpatial> taps;
   for (int64_t k = 0; k < plan.cells; ++k, grid += rank) {
     for (size_t d = 0; d < rank; ++d) {  // the last dim comes first in the grid
@@ -110,6 +113,7 @@ void sample_channel(const GridPlan& plan, const T* x, const T* grid, T* y) {
 Result<RefKernel> reference_grid_sample(Types in, Types out, const Attrs& attrs) {
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   std::vector<int64_t> x = static_extents(in[0]->shape), y = static_extents(out[0]->shape);
+  BYOC_CHECK(x.size() >= 3 && x.size() == y.size(), in[0], " is sampled to ", out[0]);
   GridPlan plan{x[0], x[1], 1, 1, {}, {x.begin() + 2, x.end()}};
   for (size_t d = 2; d < x.size(); ++d) {
     plan.axes.push_back({x[d], attrs.b("align_corners", false), attrs.s("padding_mode", "zeros"),

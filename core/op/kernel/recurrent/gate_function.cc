@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/base/check.h"
+
 namespace byoc::op {
 namespace {
 
@@ -110,6 +112,8 @@ Result<std::vector<GateFunction>> gate_functions(const std::string& op, const At
   const Strings names = attrs.strings("activations");
   const Floats alpha = attrs.floats("alpha"), beta = attrs.floats("beta");
   const double clip = attrs.f("clip", 0);
+  BYOC_CHECK(!defaults.empty() && directions > 0, defaults.size(), " functions for ", directions,
+             " directions");
   const size_t count = defaults.size() * static_cast<size_t>(directions);
   if (!(clip >= 0)) return invalid(cat(op, ": clip is ", clip, ", expected at least 0"));
   if (!names.empty() && names.size() != count)

@@ -7,6 +7,7 @@
 // (panel_products.h): stages of their own, which are constants when the matrices are. With
 // `has_input_products` the product of the input is an operand, in the place of w:
 // [time * batch, directions * gates * hidden], of f32.
+#include "byoc/base/check.h"
 #include "core/op/kernel/recurrent/recurrent.h"
 
 #include "core/op/kernel/index.h"
@@ -51,6 +52,8 @@ struct Recurrent {
   }
   // Returns function k of the direction.
   Expr apply(size_t k, const Expr& d, const Expr& x) const {
+    BYOC_CHECK(k < functions.size() / static_cast<size_t>(directions), "function ", k, " of ",
+               functions.size());
     const size_t second = functions.size() / 2 + k;
     if (directions == 1 || functions[k] == functions[second]) return functions[k](x);
     return select(d == Expr(0), functions[k](x), functions[second](x));
@@ -83,6 +86,7 @@ struct Recurrent {
 // Puts rows of matrices [directions, rows, terms] into panels, from row `begin` on.
 Tensor make_panels(te::Builder& builder, const std::string& name, const Tensor& matrix,
                    int64_t begin, const PanelProducts& p) {
+  BYOC_CHECK(matrix.rank() == 3, "panels of a tensor of rank ", matrix.rank());
   const Exprs shape = {matrix.shape()[0], p.panel_count(), p.terms, p.height()};
   return builder.compute(name, shape, [&](const Exprs& i) {
     Expr row = i[1] * p.height() + i[3], value = matrix(i[0], row + begin, i[2]);
@@ -146,6 +150,7 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
                             size_t operands, std::span<const GateFunction::Kind> defaults,
                             const Attrs& attrs) {
   Ints x = extents(in[0]), r = extents(in[2]);
+  BYOC_CHECK(x.size() == 3 && r.size() == 3, name, " of ranks ", x.size(), " and ", r.size());
   BYOC_TRY(auto functions, gate_functions(name, attrs, defaults, r[0]));
   Recurrent n{in,
               gates,
@@ -216,6 +221,7 @@ struct StepExpr {
   Expr old(const Expr& b, const Expr& j) const { return widened(h(d, b, j)); }
   // Sets from_h of the gates [first, last) to the product of r and state(b, k).
   Stmt products(int64_t first, int64_t last, const std::function<Expr(Expr, Expr)>& state) const {
+    BYOC_CHECK(first < last && last <= n.gates, "gates ", first, " to ", last, " of ", n.gates);
     const int64_t begin = first * n.hidden, rows_in_all = (last - first) * n.hidden;
     auto with_places = [&](auto out) {
       out.x = state;
@@ -272,6 +278,7 @@ Stmt start_state(const Recurrent& n, const Tensor& state, size_t initial, const 
 Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const Recurrent& n,
                           Types out,
                           const std::function<Stmt(const StepExpr&, const Tensors&)>& step) {
+  BYOC_CHECK(out.size() == 2 || out.size() == 3, name, " has ", out.size(), " results");
   std::vector<TensorType> types;
   for (TypeId type : out) types.push_back(*type);
   Tensors inputs = {n.from_x};
@@ -308,6 +315,7 @@ Result<Tensors> compute_lstm(te::Builder& builder, Inputs in, Types out, const A
   const bool input_forget = attrs.b("input_forget", false);
   add_gate_panels(builder, n, 0, 4);
   return run_steps(builder, "lstm", n, out, [&](const StepExpr& s, const Tensors& results) {
+    BYOC_CHECK(results.size() == 3, "lstm has ", results.size(), " results");
     const Tensor& state = results[2];
     Stmt cells = n.each_unit([&](Expr b, Expr j) {
       te::Var old_var("old", n.from_x.dtype()), now_var("now", n.from_x.dtype());
