@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugin::compile: turns functions into bytes; no object of the plugin stays alive.
+// Plugin::compile: turns functions into bytes; no object of the plugin stays alive. The slots that
+// write texts about a function: show, knobs, partition.
+#include <algorithm>
 #include <bit>
 #include <new>
 
 #include "byoc/base/check.h"
+#include "byoc/base/json.h"
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
 #include "runtime/host/packed.h"
@@ -256,6 +259,81 @@ Result<std::string> Plugin::knobs(const CompileFunction& function,
   return text_of_slot(function, options, "knobs", [&](const auto& raw, const auto& sink) {
     return table_.knobs(instance_, &raw, &sink);
   });
+}
+
+namespace {
+
+constexpr uint32_t kMinorOfGroups = 8;  // before it the slot was reserved, of another type
+
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<uint32_t>> nodes_of(const Json& json, const std::string& name,
+                                       uint64_t n_nodes) {
+  std::vector<uint32_t> out;
+  for (const Json& node : json) {
+    if (!node.is_number_unsigned() || node.get<uint64_t>() >= n_nodes)
+      return invalid(cat("group \"", name, "\" has the node ", json_text(node),
+                         ", and the graph has ", n_nodes, " nodes"));
+    out.push_back(node.get<uint32_t>());
+  }
+  if (out.size() < 2)
+    return invalid(cat("group \"", name, "\" has ", out.size(),
+                       out.size() == 1 ? " node" : " nodes", ", and a group has at least two"));
+  std::vector<uint32_t> sorted = out;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    return invalid(cat("group \"", name, "\" has node ", *twice, " twice"));
+  return out;
+}
+
+Result<PluginGroup> group_of(const Json& json, uint64_t n_nodes) {
+  const bool is_group = json.is_object() && json.contains("name") && json.contains("nodes") &&
+                        json["name"].is_string() && json["nodes"].is_array();
+  if (!is_group)
+    return invalid(
+        cat("a group has the text \"name\" and the list \"nodes\", not ", json_text(json)));
+  PluginGroup out{json["name"].get<std::string>(), {}};
+  if (out.name.empty()) return invalid("a group has no name: \"name\" is empty");
+  BYOC_TRY(out.nodes, nodes_of(json["nodes"], out.name, n_nodes));
+  return out;
+}
+
+Result<std::vector<PluginGroup>> parse_groups(std::string_view text, uint64_t n_nodes) {
+  BYOC_TRY(const Json json, parse_json(text));
+  if (!json.is_object() || !json.contains("groups") || !json["groups"].is_array())
+    return invalid("expected an object with the list \"groups\"");
+  std::vector<PluginGroup> out;
+  for (const Json& group : json["groups"]) {
+    BYOC_TRY(PluginGroup read, group_of(group, n_nodes));
+    out.push_back(std::move(read));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Plugin::has_partition() const {
+  return is_default_codegen() && table_.abi_minor >= kMinorOfGroups && table_.partition != nullptr;
+}
+
+Result<std::vector<PluginGroup>> Plugin::partition(const CompileFunction& function,
+                                                   uint64_t n_nodes,
+                                                   const CompileOptions& options) const {
+  if (!has_partition()) return std::vector<PluginGroup>();
+  BYOC_TRY(const std::string text,
+           text_of_slot(function, options, "partition", [&](const auto& raw, const auto& sink) {
+             return table_.partition(instance_, &raw, &sink);
+           }));
+  if (text.empty()) return std::vector<PluginGroup>();
+  Result<std::vector<PluginGroup>> groups = parse_groups(text, n_nodes);
+  if (groups.ok()) return groups;
+  return Status(Code::kInternal, cat(id_, ": the groups of @", function.symbol,
+                                     " cannot be used: ", groups.status().message()))
+      .with_slug("bad-groups")
+      .with_help("docs/plugin-abi.md (Groups) describes what the slot `partition` writes");
 }
 
 }  // namespace byoc

@@ -58,7 +58,6 @@ def functions_of(text):
 
 # Files with longer functions or more lines, until their part of core is split up; they may not grow.
 LATER = {
-    "include/byoc/host/plugins.h": 248,
     "core/driver/commands/check_plugin_command.cc": 42,
     "core/driver/commands/place_command.cc": 43,
     "core/driver/compile.cc": 45,

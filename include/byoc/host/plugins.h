@@ -13,60 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "byoc/base/external.h"
-#include "byoc/host/cancellation.h"
+#include "byoc/host/plugin_types.h"
 #include "byoc/plugin/abi.h"
 
 namespace byoc {
-
-/// A pattern as the plugin declared it (byoc_pattern).
-struct PluginPattern {
-  std::string name, dag_json;  ///< the name; the pattern as JSON
-  int32_t priority = 0;        ///< higher goes first among the plugin's patterns
-  uint32_t flags = 0;          ///< reserved
-};
-
-/// The answer of a plugin about a candidate (byoc_verdict).
-struct Verdict {
-  /// The kinds of answers; kSlow is a yes with a remark.
-  enum Accept : uint32_t { kNo = 0, kYes = 1, kSlow = 2 };
-  Accept accept = kNo;  ///< the answer
-  uint64_t est_ns = 0;  ///< time of a run on the machine that judge was given, ns; 0: not known
-  std::string reason;   ///< present with kNo and kSlow
-};
-
-/// One function to compile: constants in the order of the graph's "constants".
-struct CompileFunction {
-  std::string symbol, graph_json;                      ///< the name; the graph as JSON
-  std::vector<ExternalConstant> constants;             ///< in the order of the graph
-  std::vector<std::shared_ptr<const Buffer>> buffers;  ///< the bytes of `constants`
-  uint32_t n_in = 0, n_out = 0;                        ///< the numbers of inputs and outputs
-  std::string point_json;                              ///< byoc_function.point; "": none
-  bool gives_counted = false;                          ///< some output has a counted dim
-};
-
-/// Options of compiling functions.
-struct CompileOptions {
-  std::string target_json = "{}";        ///< the machine; {}: this one
-  uint32_t threads = 1;                  ///< workers of a run
-  uint32_t flags = 0;                    ///< byoc_compile_flags
-  const Cancellation* cancel = nullptr;  ///< null: cannot be cancelled
-};
-
-/// A layout a plugin computes in (byoc_layout).
-struct WantedLayout {
-  std::string op;     ///< "conv2d" or "matmul"
-  int64_t block = 0;  ///< elements; a power of two up to 64
-  friend bool operator==(const WantedLayout&, const WantedLayout&) = default;
-};
-
-/// The outcome of compiling a batch of functions.
-struct CompileResult {
-  Status status;                     ///< kDeclined: `function` goes elsewhere
-  int64_t function = -1, node = -1;  ///< index where the status points, or -1
-  ExternalModule module;             ///< flops and ops of functions are the caller's
-  std::vector<std::shared_ptr<const Buffer>> packed;  ///< bytes of the packed constants
-};
 
 /// Handles of a loaded external module. Its kernels live as long as it does, and it must not
 /// outlive the PluginSet. Movable only.
@@ -155,6 +105,13 @@ class Plugin {
   /// Returns the function's knob space as the plugin wrote it (tune/space.h parses it); "" when the
   /// plugin has no choice or no slot for it. Errors: the plugin's; kCancelled.
   Result<std::string> knobs(const CompileFunction& function, const CompileOptions& options) const;
+  bool has_partition() const;  ///< a default codegen of minor 8 or later with that slot
+  /// Returns the groups of ops that the plugin compiles to one kernel each, in its order; none
+  /// without the slot. `n_nodes`: the graph's nodes. Errors: the plugin's; kCancelled; kInternal,
+  /// slug "bad-groups", with plugin and function, for a reply that cannot be read, a group without
+  /// a name or with fewer than two nodes, and an index that is outside of the graph or repeated.
+  Result<std::vector<PluginGroup>> partition(const CompileFunction& function, uint64_t n_nodes,
+                                             const CompileOptions& options) const;
   /// Returns 0 unknown, 1 no, 2 works but recompiling is better, 3 best (byoc_plugin::compat).
   Result<uint32_t> compat(const std::string& compat) const;
 
@@ -180,18 +137,6 @@ class Plugin {
   mutable std::mutex mutex_;
   std::string id_, version_, path_, options_json_;
   std::vector<PluginPattern> patterns_;
-};
-
-/// A plugin that was found and cannot be used.
-struct RefusedPlugin {
-  std::string path, id, version;  ///< id and version when they could be read
-  std::string reason, help;       ///< the fault, and the next step for the user
-};
-
-/// A plugin that is opened when it is named, and not before: its manifest has a priority below 0.
-struct UnopenedPlugin {
-  std::string path, id, version;  ///< as in the manifest
-  int64_t priority = 0;           ///< below 0
 };
 
 /// The places to search for plugins, and the plugins' options.

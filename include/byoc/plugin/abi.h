@@ -38,13 +38,14 @@ extern "C" {
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
 /// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
-#define BYOC_ABI_MINOR 7
+/// 8: the slot `partition`, reserved before.
+#define BYOC_ABI_MINOR 8
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 7 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 8 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -457,11 +458,13 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_COUNTED = 16,
   /// Since minor 5, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be attention: a product, ops on
   /// its elements, a softmax of its rows, and the product of the result with another matrix; with
-  /// moves and factors of the operands before, and the ops that fuse with a product after.
+  /// moves and factors of the operands before, and the ops that fuse with a product after. Hosts
+  /// of minor 8 and later form none by themselves: `partition` lists them as groups.
   BYOC_PLUGIN_ATTENTION = 32,
   /// Since minor 6, with BYOC_PLUGIN_ONE_ANCHOR. Functions may also be chains: a convolution of one
   /// pixel each, a depthwise one, and another of one pixel each, or a depthwise one with one of the
-  /// others, and ops on elements between them and after; all in blocks of channels.
+  /// others, and ops on elements between them and after; all in blocks of channels. Hosts of minor
+  /// 8 and later form none by themselves, as with BYOC_PLUGIN_ATTENTION.
   BYOC_PLUGIN_CHAINS = 64
 };
 
@@ -495,8 +498,12 @@ typedef struct byoc_plugin {
   /// once. pattern: an index in the list of patterns, or BYOC_NO_PATTERN.
   byoc_status* (*judge)(byoc_instance*, uint32_t pattern, byoc_str candidate_json,
                         byoc_verdict* io);
-  /// Optional, reserved: the host never calls it.
-  byoc_status* (*partition)(byoc_instance*, byoc_str graph_json, const byoc_sink* groups);
+  /// Optional, since minor 8 (reserved before), for plugins with BYOC_PLUGIN_DEFAULT. Writes the
+  /// groups of ops that are to be one kernel each as JSON (docs/plugin-abi.md, "Groups"), or
+  /// nothing. The request has one function: the ops of a function of the model that the plugin has
+  /// as the default codegen. Depends on the request alone, and not on names. Called when a model is
+  /// compiled, before compile, on the same thread.
+  byoc_status* (*partition)(byoc_instance*, const byoc_compile*, const byoc_sink* groups);
   /// Makes a module. Called when a model is compiled, for all functions of the plugin or a batch of
   /// them, on the thread that compiles. kernel, info and save follow; then release.
   byoc_status* (*compile)(byoc_instance*, const byoc_compile*, byoc_module** out);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structs of byoc/plugin/abi.h that a plugin in Python needs, minor 6.
+"""The structs of byoc/plugin/abi.h that a plugin in Python needs, minor 8.
 
 tests/python/header_test.py compares sizes and offsets with the header.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from byoc_runtime._c import DLDevice, DLTensor
 
-MAJOR, MINOR = 1, 6
+MAJOR, MINOR = 1, 8
 (TAG_HOST, TAG_CONST, TAG_PATTERN, TAG_VERDICT, TAG_FUNCTION, TAG_COMPILE, TAG_LOAD, TAG_KERNEL_INFO, TAG_CALL, TAG_SINK,
  TAG_SAVE, TAG_PLUGIN) = range(0x62790001, 0x6279000D)
 NO_PATTERN = 0xFFFFFFFF
@@ -60,7 +60,7 @@ class Pattern(Structure):
 
 class Verdict(Structure):
     _fields_ = [("h", Hdr), ("accept", c_uint32), ("confidence", c_uint32), ("est_ns", c_uint64), ("workspace", c_uint64),
-                ("packed_bytes", c_uint64), ("reason", Str)]
+                ("packed_bytes", c_uint64), ("reason", Str), ("machine", c_void_p)]
 
 
 class Function(Structure):

@@ -40,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 7);
+  EXPECT_EQ(BYOC_ABI_MINOR, 8);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
@@ -88,6 +88,14 @@ TEST(Abi, AppendsTheMachineOfMinor7) {
   EXPECT_EQ(int{BYOC_TAG_MACHINE}, int{BYOC_TAG_NATIVE_FAILURE} + 1);
   EXPECT_EQ(offsetof(byoc_machine, levels), sizeof(byoc_hdr) + 2 * 4);
   EXPECT_EQ(offsetof(byoc_machine, loop_ns), sizeof(byoc_hdr) + 2 * 4 + 8 + 3 * sizeof(byoc_rate));
+}
+
+TEST(Abi, GivesThePartitionOfMinor8TheReservedSlot) {
+  EXPECT_EQ(offsetof(byoc_plugin, partition), offsetof(byoc_plugin, open) + size_t{4} * 8);
+  EXPECT_EQ(offsetof(byoc_plugin, compile), offsetof(byoc_plugin, partition) + 8);
+  EXPECT_EQ(sizeof(byoc_plugin), offsetof(byoc_plugin, knobs) + 8);  // no slot was appended
+  using Slot = byoc_status* (*)(byoc_instance*, const byoc_compile*, const byoc_sink*);
+  EXPECT_TRUE((std::is_same_v<decltype(byoc_plugin::partition), Slot>));
 }
 
 TEST(Abi, AppendsTheSignaturesOfMinor2) {

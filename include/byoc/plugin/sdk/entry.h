@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
 #include "byoc/plugin/manifest.h"
 #include "byoc/plugin/sdk/graph_module.h"
@@ -122,6 +123,13 @@ inline std::string print_space(const KnobSpace& space) {
               {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
   if (!space.cost_ns.empty()) out["cost_ns"] = space.cost_ns;
   return out.dump();
+}
+
+inline std::string print_groups(const std::vector<Group>& groups) {
+  if (groups.empty()) return {};
+  Json list = Json::array();
+  for (const Group& group : groups) list.push_back({{"name", group.name}, {"nodes", group.nodes}});
+  return Json{{"groups", list}}.dump();
 }
 
 inline CompileRequest make_request(const byoc_compile& raw) {
@@ -320,16 +328,36 @@ struct Glue {
 
   static byoc_status* knobs(byoc_instance* i, const byoc_compile* raw,
                             const byoc_sink* out) noexcept {
+    return write_about_one("knobs", raw, out, [&](CompileRequest& request) {
+      return print_space(self(i).plugin->knobs(request));
+    });
+  }
+  static byoc_status* partition(byoc_instance* i, const byoc_compile* raw,
+                                const byoc_sink* out) noexcept {
+    return write_about_one("partition", raw, out, [&](CompileRequest& request) {
+      return print_groups(self(i).plugin->partition(request));
+    });
+  }
+  /// Writes the text that `text_of` makes of a request with one function.
+  static byoc_status* write_about_one(const char* slot, const byoc_compile* raw,
+                                      const byoc_sink* out, auto&& text_of) noexcept {
     return guarded([&] {
       check_understood(raw->h);
       check_understood(out->h);
       CompileRequest request = make_request(*raw);
       if (request.functions.size() != 1)
-        throw Error(BYOC_INVALID_ARGUMENT,
-                    "knobs expects one function, got " + std::to_string(request.functions.size()));
-      std::string text = print_space(self(i).plugin->knobs(request));
+        throw Error(BYOC_INVALID_ARGUMENT, std::string(slot) + " expects one function, got " +
+                                               std::to_string(request.functions.size()));
+      const std::string text = text_of(request);
       detail::check(out->write(out->u, text.data(), text.size()));
     });
+  }
+  /// False when P has the default of partition, which makes no group: its table has no slot then,
+  /// so that the host writes no request.
+  static constexpr bool has_partition() {
+    if constexpr (requires { &P::partition; })
+      return !std::is_same_v<decltype(&P::partition), decltype(&Plugin::partition)>;
+    return true;
   }
 
   static constexpr byoc_plugin table(std::string_view id, std::string_view version,
@@ -350,6 +378,7 @@ struct Glue {
     t.compile = compile, t.load = load, t.save = save, t.release = release;
     t.kernel = kernel, t.info = info, t.run = run, t.compat = compat;
     t.layouts = layouts, t.show = show, t.knobs = knobs;
+    if constexpr (has_partition()) t.partition = partition;
     if constexpr (requires { P::shutdown(); }) t.shutdown = shutdown;
     return t;
   }

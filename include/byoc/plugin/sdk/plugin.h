@@ -176,6 +176,12 @@ struct KnobSpace {
   }
 };
 
+/// Ops that a default codegen compiles to one kernel (byoc_plugin::partition).
+struct Group {
+  std::string name;             ///< for messages, such as "attention"; not empty
+  std::vector<uint64_t> nodes;  ///< indices in Graph::nodes, at least two
+};
+
 /// One function to compile, or to rebuild from an artifact.
 struct Function {
   uint64_t index = 0;               ///< in the request
@@ -351,6 +357,9 @@ class Plugin {
   /// Returns the layouts this plugin computes in on the machine of target_json, in
   /// order of preference.
   virtual std::vector<WantedLayout> layouts(std::string_view /*target_json*/) const { return {}; }
+  /// Returns the groups of nodes of the request's one function that are to be one kernel each. Only
+  /// default codegens are called. The host refuses groups that no function can be made of, by name.
+  virtual std::vector<Group> partition(CompileRequest&) { return {}; }
   /// Returns the choices for the request's one function; without knobs: there is no choice.
   virtual KnobSpace knobs(CompileRequest&) { return {}; }
   /// Returns the code of the request's functions as text; form: "llvm" or "asm".
