@@ -1,40 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/codegen/compile_input.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "byoc/compile.h"
 #include "byoc/te/module.h"
-#include "byoc/text/graph_json.h"
+#include "core/codegen/request/input_of.h"
 #include "core/region/judge.h"
 
 namespace byoc {
-namespace {
-
-TensorSpec spec_of(const TensorType& type) { return {type.dtype, static_extents(type.shape)}; }
-
-bool gives_counted(const Function& function) {
-  return std::any_of(function.results.begin(), function.results.end(),
-                     [&](ValueId result) { return has_counted(function.type(result)->shape); });
-}
-
-}  // namespace
-
-CompileFunction input_of(const IRModule& module, const Function& function, Symbol name) {
-  CompileFunction out;
-  out.symbol = name.str();
-  write_graph_json(module, function, name, out.graph_json);
-  for (const ConstantRef& constant : graph_constants(module, function)) {
-    out.constants.push_back(
-        {cat("c", out.constants.size()), constant.key, spec_of(*constant.type)});
-    out.buffers.push_back(module.constants.at(constant.key));
-  }
-  out.n_in = static_cast<uint32_t>(function.num_params());
-  out.n_out = static_cast<uint32_t>(function.results.size());
-  out.gives_counted = gives_counted(function);
-  return out;
-}
 
 bool is_region(const IRModule& module, Symbol name, const Function& function) {
   return function.attrs.has("compiler") && name != module.entry && !function.attrs.has("composite");

@@ -21,6 +21,7 @@
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
 #include "core/codegen/compile_input.h"
+#include "core/codegen/request/input_of.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/kernels/joins.h"
 #include "core/codegen/tuned_points.h"

@@ -86,11 +86,6 @@ bool RegionMerger::is_alone(uint32_t item) const {
   return callee != nullptr && callee->attrs.has("compiler");
 }
 
-uint64_t byte_size(const TensorType& type) {
-  Result<int64_t> bytes = size_bytes(type);
-  return bytes.ok() ? static_cast<uint64_t>(*bytes) : 1;
-}
-
 void RegionMerger::add_item(uint32_t item) {
   uint32_t first = quotient_.member[quotient_.first_member[item]];
   uint32_t region = annotations_.region_of[first];
@@ -99,13 +94,8 @@ void RegionMerger::add_item(uint32_t item) {
   graph_.alone.push_back(is_alone(item));
   uint64_t ops = 0, bytes = 0;
   for (uint32_t k = quotient_.first_member[item]; k < quotient_.first_member[item + 1]; ++k) {
-    const Node& node = function_.nodes[quotient_.member[k]];
-    ops += op_count(module_, node);
-    for (size_t t = 0; t < node.types.size(); ++t) bytes += byte_size(*node.types[t]);
-    for (ValueId arg : function_.args(node)) {
-      if (std::holds_alternative<Constant>(function_.nodes[arg.node].kind))
-        bytes += byte_size(*function_.type(arg));
-    }
+    ops += op_count(module_, function_.nodes[quotient_.member[k]]);
+    bytes += byte_count(function_, quotient_.member[k]);
   }
   graph_.ops.push_back(ops);
   graph_.bytes.push_back(bytes);

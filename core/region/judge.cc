@@ -223,6 +223,22 @@ uint64_t op_count(const IRModule& module, const Node& node) {
                     [](const Node& inner) { return std::holds_alternative<Call>(inner.kind); }));
 }
 
+uint64_t byte_size(const TensorType& type) {
+  Result<int64_t> bytes = size_bytes(type);
+  return bytes.ok() ? static_cast<uint64_t>(*bytes) : 1;
+}
+
+uint64_t byte_count(const Function& function, uint32_t node) {
+  uint64_t bytes = 0;
+  for (size_t t = 0; t < function.nodes[node].types.size(); ++t)
+    bytes += byte_size(*function.nodes[node].types[t]);
+  for (ValueId arg : function.args(function.nodes[node])) {
+    if (std::holds_alternative<Constant>(function.nodes[arg.node].kind))
+      bytes += byte_size(*function.type(arg));
+  }
+  return bytes;
+}
+
 Judge::Judge(const IRModule& module, const PassContext& context)
     : module_(module),
       context_(context),

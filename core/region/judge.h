@@ -108,5 +108,10 @@ std::vector<Symbol> op_locs(const IRModule& module, const Node& node);
 std::string composite_owner(const Function& function);
 /// Returns the number of ops that a node represents: those of a composite's body, otherwise one.
 uint64_t op_count(const IRModule& module, const Node& node);
+/// Returns the size of a value in bytes; 1 when it is not static.
+uint64_t byte_size(const TensorType& type);
+/// Returns the bytes of a node that count against byoc_plugin::max_bytes: its results, and the
+/// constants that it reads.
+uint64_t byte_count(const Function& function, uint32_t node);
 
 }  // namespace byoc

@@ -7,6 +7,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/intern.h"
 #include "core/codegen/compile_input.h"
+#include "core/codegen/request/input_of.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/function_key.h"

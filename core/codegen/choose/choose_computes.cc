@@ -15,6 +15,7 @@
 #include "core/codegen/choose/loops_in_place.h"
 #include "core/codegen/choose/plugin_computes.h"
 #include "core/codegen/compile_input.h"
+#include "core/codegen/request/input_of.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/function_key.h"
 

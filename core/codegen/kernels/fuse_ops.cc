@@ -2,7 +2,7 @@
 // Groups the ops that no plugin took into functions of the default codegens. Composites of other
 // plugins are replaced by their ops. The default codegens judge each op one after the other, and
 // the ops that one of them takes are grouped into regions, or into kernels for a plugin with the
-// flag ONE_ANCHOR.
+// flag ONE_ANCHOR or with groups of its own.
 //   before: fn main(%x) {
 //             %0 = @onednn_main_0(%x)
 //             %1 = tanh(%0)
@@ -126,7 +126,7 @@ Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& 
       return no_codegen(module, function, name, taken.refused, plugins, context);
     if (context.strict && !defaults.empty())
       BYOC_TRY_STATUS(check_strict(annotated, name, defaults[0]));
-    BYOC_TRY(module.functions[name], group_kernels(std::move(annotated), name, context));
+    BYOC_TRY(module.functions[name], group_kernels(module, std::move(annotated), name, context));
   }
   drop_uncalled_composites(module);
   BYOC_TRY(module, merge_compiler_regions(std::move(module), context));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups ops into kernels for default codegens with the flag ONE_ANCHOR.
+// Groups ops into kernels for default codegens with the flag ONE_ANCHOR or with groups.
 //   before: %0 = conv2d(%x, %w)      region 0 of llvm, open
 //           %1 = add(%0, %b)         region 1 of llvm, open
 //           %2 = relu(%1)            region 2 of llvm, open
@@ -10,14 +10,12 @@
 //           %3 = max_pool(%2)        region 1 of llvm
 #include "core/codegen/kernels/group_kernels.h"
 
-#include <unordered_map>
-
 #include "byoc/host/plugins.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
-#include "core/codegen/kernels/attention.h"
-#include "core/codegen/kernels/chains.h"
 #include "core/codegen/kernels/joins.h"
+#include "core/codegen/kernels/legal_groups.h"
+#include "core/codegen/kernels/requested_groups.h"
 #include "core/region/annotations.h"
 #include "core/region/rewrite_annotations.h"
 
@@ -35,19 +33,16 @@ int64_t elements(TypeId type) {
 // the node is visited.
 class Grouper {
  public:
-  Grouper(const Function& function, const Annotations& annotations, const PassContext& context)
+  Grouper(const Function& function, const Annotations& annotations,
+          const std::vector<KernelGroup>& groups, const PassContext& context)
       : function_(function),
         annotations_(annotations),
         context_(context),
         members_(function.nodes.size()),
         is_join_(find_joins(function)),
-        compound_of_(function.nodes.size(), kNoGroup) {
-    for (Attention& found : find_attentions(function)) {
-      found.between.push_back(found.scores);
-      mark(found.values, std::move(found.between), BYOC_PLUGIN_ATTENTION);
-    }
-    for (Chain& found : find_chains(function))
-      mark(found.last, std::move(found.others), BYOC_PLUGIN_CHAINS);
+        group_of_(function.nodes.size(), kNoGroup) {
+    for (const KernelGroup& group : groups) add(group);
+    close_groups();
   }
   Annotations run();
 
@@ -56,11 +51,10 @@ class Grouper {
     uint32_t region;  // of its last op
     int64_t size;     // elements of its last op
     uint64_t ops = 1, max_ops;
-    bool has_center = false;       // an anchor or a reduction
-    bool is_closed = false;        // no more ops may join
-    uint32_t compound = kNoGroup;  // the last node of its compound
-    uint64_t waiting = 0;          // ops of the compound that have not joined yet
-    bool has_resize = false;       // which has sums
+    bool has_center = false;  // an anchor or a reduction
+    bool is_closed = false;   // no more ops may join
+    bool has_group = false;   // it contains one
+    bool has_resize = false;  // which has sums
   };
   struct Member {
     uint32_t kernel = kUnread;   // its own
@@ -70,37 +64,46 @@ class Grouper {
     bool is_after = false;       // some reader comes after the center, or a center may still join
     bool is_aligned = true;      // every reader has the kernel's size, up to its last op
     bool is_copied = false;      // some reader may read an element more than once
-    bool is_packed = false;      // a product of attention makes panels of it
+  };
+  /// Ops that their plugin compiles to one kernel, which is chosen when the last one is visited.
+  struct Group {
+    uint32_t last;              // its last node
+    uint64_t ops;               // its nodes
+    bool is_closed;             // nothing may join
+    uint32_t kernel = kUnread;  // once the last node was visited
   };
   const Call& call(uint32_t node) const { return std::get<Call>(function_.nodes[node].kind); }
   int64_t size(uint32_t node) const { return elements(function_.nodes[node].types[0]); }
   uint64_t max_ops(uint32_t node) const;
+  bool is_last(uint32_t node) const {
+    return group_of_[node] != kNoGroup && groups_[group_of_[node]].last == node;
+  }
   bool is_center(uint32_t node) const {
-    return call(node).op->kind == FusionKind::kAnchor ||
+    return is_last(node) || call(node).op->kind == FusionKind::kAnchor ||
            call(node).op->kind == FusionKind::kReduction;
   }
   bool narrows_center(uint32_t node) const;
-  void mark(uint32_t last, std::vector<uint32_t> others, uint32_t flag);
-  bool scales_moved(uint32_t node) const;
+  bool is_resize(uint32_t node) const { return call(node).op->facts.family == OpFamily::kResize; }
+  uint64_t ops(uint32_t node) const { return is_last(node) ? groups_[group_of_[node]].ops : 1; }
+  void add(const KernelGroup& group);
+  void close_groups();
   bool may_join(uint32_t node, const Kernel& kernel) const;
   void join(uint32_t node, uint32_t kernel);
+  void begin_kernel(uint32_t node);
   void visit(uint32_t node);
   void update_producers(uint32_t node);
   bool swells(uint32_t reader) const;
   bool reads_again(uint32_t reader, ValueId value, bool swells) const;
   bool lets_in(uint32_t center, ValueId value) const;
-  bool packs_operands(uint32_t node) const;
-  uint64_t waiting_at(uint32_t node, const Kernel& kernel) const;
-  Symbol compiler_of(uint32_t node) const;
 
   const Function& function_;
   const Annotations& annotations_;
   const PassContext& context_;
   std::vector<Member> members_;
   std::vector<Kernel> kernels_;
-  const std::vector<bool> is_join_;    // per node: its operands are computed in its result
-  std::vector<uint32_t> compound_of_;  // per node: the last node of its attention or chain
-  std::unordered_map<uint32_t, uint64_t> waiting_;  // per such node: the other ops
+  const std::vector<bool> is_join_;  // per node: its operands are computed in its result
+  std::vector<uint32_t> group_of_;   // per node
+  std::vector<Group> groups_;
 };
 
 // Returns the limit of ops in the node's kernel; 0 when the node must not be grouped.
@@ -149,25 +152,6 @@ bool Grouper::lets_in(uint32_t center, ValueId value) const {
          elements(function_.type(function_.args(function_.nodes[center])[0]));
 }
 
-// Returns true for a product of attention, which copies its operands before it reads them
-// repeatedly.
-bool Grouper::packs_operands(uint32_t node) const {
-  const uint32_t kernel = members_[node].kernel;
-  return kernel < kernels_.size() && kernels_[kernel].compound != kNoGroup &&
-         compound_of_[node] == kernels_[kernel].compound &&
-         call(node).op->facts.family == OpFamily::kProduct;
-}
-
-// Returns the number of ops of a compound that a kernel needs room for once the node is in it.
-uint64_t Grouper::waiting_at(uint32_t node, const Kernel& kernel) const {
-  return compound_of_[node] == node ? waiting_.at(node) : kernel.waiting;
-}
-
-Symbol Grouper::compiler_of(uint32_t node) const {
-  const uint32_t region = annotations_.region_of[node];
-  return region == kOutside ? Symbol() : annotations_.regions[region].compiler;
-}
-
 // Returns whether an op makes fewer bytes of a center's results, with at most a few ops between:
 // such as integers of 8 bits of sums in i32.
 bool Grouper::narrows_center(uint32_t node) const {
@@ -185,47 +169,36 @@ bool Grouper::narrows_center(uint32_t node) const {
   return false;
 }
 
-// Marks the ops of an attention or a chain when their plugin, with that flag, takes them as
-// one kernel.
-void Grouper::mark(uint32_t last, std::vector<uint32_t> others, uint32_t flag) {
-  const Symbol compiler = compiler_of(last);
-  const Plugin* plugin = context_.plugins->find(compiler.str());
-  if (plugin == nullptr || !(plugin->flags() & flag)) return;
-  const size_t size = others.size() + 1;
-  auto fits = [&](uint32_t node) {
-    return compound_of_[node] == kNoGroup && compiler_of(node) == compiler && max_ops(node) >= size;
-  };
-  if (!fits(last) || !std::ranges::all_of(others, fits)) return;
-  for (uint32_t node : others) compound_of_[node] = last;
-  compound_of_[last] = last;
-  waiting_[last] = others.size();
+// A group is closed when its plugin lacks the flag ONE_ANCHOR, or when it calls composites.
+void Grouper::add(const KernelGroup& group) {
+  const uint32_t last = group.nodes.back();
+  for (uint32_t node : group.nodes) group_of_[node] = static_cast<uint32_t>(groups_.size());
+  const bool has_ops = std::ranges::all_of(group.nodes, [&](uint32_t n) { return max_ops(n) > 0; });
+  groups_.push_back(
+      {last, group.nodes.size(), !has_ops || function_.nodes[last].types.size() != 1});
 }
 
-// Returns true for a factor and the like of an operand that was moved before, or comes from another
-// kernel. What follows a product or other arithmetic is better computed there.
-bool Grouper::scales_moved(uint32_t node) const {
-  const Node& own = function_.nodes[node];
-  std::optional<ValueId> moved;
-  for (ValueId arg : function_.args(own)) {
-    if (elements(function_.type(arg)) == 1) continue;
-    if (moved) return false;
-    moved = through_annotations(function_, arg);
+// Closes the groups whose other values than those of the last node are read outside.
+void Grouper::close_groups() {
+  auto read = [&](ValueId arg, uint32_t by_group) {
+    const uint32_t node = through_annotations(function_, arg).node, group = group_of_[node];
+    if (group != kNoGroup && group != by_group && !is_last(node)) groups_[group].is_closed = true;
+  };
+  for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
+    if (is_annotation(function_.nodes[node])) continue;
+    for (ValueId arg : function_.args(function_.nodes[node])) read(arg, group_of_[node]);
   }
-  if (!moved) return false;
-  const Call* from = std::get_if<Call>(&function_.nodes[moved->node].kind);
-  return from == nullptr || from->op->kind == FusionKind::kInjective;
+  for (ValueId result : function_.results) read(result, kNoGroup);
 }
 
 bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
   const Member& member = members_[node];
-  if (kernel.is_closed || kernel.ops >= kernel.max_ops || function_.nodes[node].types.size() != 1 ||
+  if (kernel.is_closed || kernel.ops + ops(node) > kernel.max_ops ||
+      function_.nodes[node].types.size() != 1 ||
       annotations_.regions[annotations_.region_of[node]].compiler !=
           annotations_.regions[kernel.region].compiler)
     return false;
-  if (compound_of_[node] != kNoGroup && compound_of_[node] != node)
-    return kernel.compound == compound_of_[node];
-  if (kernel.ops + waiting_at(node, kernel) >= kernel.max_ops) return false;
-  if (compound_of_[node] == node && kernel.has_resize) return false;
+  if (is_last(node) && (kernel.has_resize || groups_[group_of_[node]].is_closed)) return false;
   if (is_center(node))
     return !kernel.has_center && member.is_aligned && !member.is_before &&
            size(node) == kernel.size;
@@ -235,13 +208,10 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
     case FusionKind::kBroadcast:
       // A kernel whose center is another one would read the wide results of this one from memory.
       if (kernel.has_center && narrows_center(node)) return false;
-      if (member.is_packed) return !member.is_copied && scales_moved(node);
       return !member.is_copied && (member.reads == 1 || member.is_aligned);
     case FusionKind::kInjective:
-      if (kernel.compound != kNoGroup && call(node).op->facts.family == OpFamily::kResize)
-        return false;  // has sums
-      return !member.is_before ||
-             (member.is_packed && !member.is_copied && call(node).args.count == 1);
+      if (kernel.has_group && is_resize(node)) return false;  // has sums
+      return !member.is_before;
     default:
       return false;
   }
@@ -249,30 +219,38 @@ bool Grouper::may_join(uint32_t node, const Kernel& kernel) const {
 
 void Grouper::join(uint32_t node, uint32_t kernel) {
   members_[node].kernel = kernel;
-  ++kernels_[kernel].ops;
+  kernels_[kernel].ops += ops(node);
   if (is_center(node)) kernels_[kernel].has_center = true;
-  if (call(node).op->facts.family == OpFamily::kResize) kernels_[kernel].has_resize = true;
-  if (compound_of_[node] == node) kernels_[kernel].compound = node;
-  if (compound_of_[node] == node) kernels_[kernel].waiting = waiting_.at(node);
-  else if (compound_of_[node] != kNoGroup) --kernels_[kernel].waiting;
+  if (is_resize(node)) kernels_[kernel].has_resize = true;
+  if (is_last(node)) kernels_[kernel].has_group = true;
+}
+
+void Grouper::begin_kernel(uint32_t node) {
+  members_[node] = {};
+  members_[node].kernel = static_cast<uint32_t>(kernels_.size());
+  Kernel kernel{annotations_.region_of[node], size(node), ops(node), max_ops(node)};
+  const Group* group = group_of_[node] == kNoGroup ? nullptr : &groups_[group_of_[node]];
+  kernel.has_group = group != nullptr;
+  kernel.is_closed = group != nullptr
+                         ? group->is_closed
+                         : call(node).op->kind == FusionKind::kOpaque || is_join_[node];
+  if (!kernel.is_closed) {
+    kernel.has_center = is_center(node);
+    kernel.has_resize = is_resize(node);
+  }
+  kernels_.push_back(kernel);
 }
 
 void Grouper::visit(uint32_t node) {
-  uint64_t limit = max_ops(node);
+  Group* group = group_of_[node] == kNoGroup ? nullptr : &groups_[group_of_[node]];
   Member& member = members_[node];
-  if (limit > 0) {
-    uint32_t at = member.readers;
-    if (at < kernels_.size() && may_join(node, kernels_[at])) {
-      join(node, at);
-    } else {
-      member = {};
-      member.kernel = static_cast<uint32_t>(kernels_.size());
-      kernels_.push_back({annotations_.region_of[node], size(node), 1, limit, is_center(node),
-                          call(node).op->kind == FusionKind::kOpaque || is_join_[node],
-                          compound_of_[node] == node ? node : kNoGroup,
-                          compound_of_[node] == node ? waiting_.at(node) : 0,
-                          call(node).op->facts.family == OpFamily::kResize});
-    }
+  if (group != nullptr && group->kernel != kUnread) {
+    member.kernel = group->kernel;
+  } else if (group != nullptr || max_ops(node) > 0) {
+    const uint32_t at = member.readers;
+    if (at < kernels_.size() && may_join(node, kernels_[at])) join(node, at);
+    else begin_kernel(node);
+    if (group != nullptr) group->kernel = member.kernel;
   }
   update_producers(node);
 }
@@ -280,6 +258,7 @@ void Grouper::visit(uint32_t node) {
 void Grouper::update_producers(uint32_t node) {
   const Member& reader = members_[node];
   if (is_annotation(function_.nodes[node])) return;
+  const bool is_in_group = group_of_[node] != kNoGroup;
   const bool is_call = std::holds_alternative<Call>(function_.nodes[node].kind);
   const bool is_swelling = is_call && swells(node);
   for (ValueId arg : function_.args(function_.nodes[node])) {
@@ -292,16 +271,18 @@ void Grouper::update_producers(uint32_t node) {
       continue;
     }
     ++producer.reads;
+    if (is_in_group) {  // no ops come before it but its own
+      producer.is_before = producer.is_copied = true;
+      producer.is_aligned = false;
+      continue;
+    }
     bool center = is_center(node);
     bool before = center || reader.is_before;
     (before ? producer.is_before : producer.is_after) = true;
     producer.is_aligned &= !before && reader.is_aligned && size(node) == kernels_[kernel].size &&
                            call(node).op->kind != FusionKind::kInjective;
-    const bool packs = packs_operands(node);
-    producer.is_packed |= packs || (reader.is_packed && compound_of_[node] == kNoGroup);
-    producer.is_copied |=
-        reader.is_copied ||
-        (!packs && (reads_again(node, value, is_swelling) || (center && !lets_in(node, value))));
+    producer.is_copied |= reader.is_copied || reads_again(node, value, is_swelling) ||
+                          (center && !lets_in(node, value));
   }
 }
 
@@ -312,18 +293,20 @@ Annotations Grouper::run() {
   Annotations out;
   out.region_of.assign(function_.nodes.size(), kOutside);
   std::vector<uint32_t> of_region(annotations_.regions.size(), kOutside);
+  std::vector<uint32_t> of_kernel(kernels_.size(), kOutside);
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     uint32_t old = annotations_.region_of[node];
     if (old == kOutside) continue;
-    uint32_t kernel = members_[node].kernel;
+    const uint32_t kernel = members_[node].kernel;
     if (kernel != kUnread) old = kernels_[kernel].region;
-    if (of_region[old] == kOutside) {
-      of_region[old] = static_cast<uint32_t>(out.regions.size());
+    uint32_t& now = kernel != kUnread ? of_kernel[kernel] : of_region[old];
+    if (now == kOutside) {
+      now = static_cast<uint32_t>(out.regions.size());
       Region region = annotations_.regions[old];
       if (kernel != kUnread) region.open = false;
       out.regions.push_back(region);
     }
-    out.region_of[node] = of_region[old];
+    out.region_of[node] = now;
   }
   return out;
 }
@@ -341,10 +324,16 @@ bool wants_kernels(const Annotations& annotations, const PassContext& context) {
 
 }  // namespace
 
-Result<Function> group_kernels(Function function, Symbol name, const PassContext& context) {
+Result<Function> group_kernels(const IRModule& module, Function function, Symbol name,
+                               const PassContext& context) {
   BYOC_TRY(Annotations annotations, read_annotations(function, name));
-  if (context.level == 0 || !wants_kernels(annotations, context)) return function;
-  return rewrite_annotations(function, Grouper(function, annotations, context).run(), *context.ops);
+  if (context.level == 0) return function;
+  BYOC_TRY(std::vector<KernelGroup> groups,
+           requested_groups(module, function, annotations, name, context));
+  groups = legal_groups(module, function, annotations, std::move(groups), context);
+  if (groups.empty() && !wants_kernels(annotations, context)) return function;
+  Grouper grouper(function, annotations, groups, context);
+  return rewrite_annotations(function, grouper.run(), *context.ops);
 }
 
 }  // namespace byoc

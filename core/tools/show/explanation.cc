@@ -196,11 +196,11 @@ std::vector<std::string> choices_in(const Report& report) {
   return out;
 }
 
-/// Returns plans, rules and symbols that could not be used.
+/// Returns plans, rules and symbols that could not be used, and groups of ops that are no kernels.
 std::vector<std::string> warnings_in(const Report& report) {
   std::vector<std::string> out;
   for (const Report::Remark& remark : report.remarks) {
-    const bool is_unused = remark.op == "plan" || remark.op == "symbol";
+    const bool is_unused = remark.op == "plan" || remark.op == "symbol" || remark.op == "group";
     if (remark.kind == Report::Remark::kNote && is_unused &&
         std::find(out.begin(), out.end(), remark.reason) == out.end())
       out.push_back(remark.reason);

@@ -22,6 +22,8 @@
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 //   count=1                   names implementations "function 1", "function 2", ...: the number
 //                             of functions that compile got so far; declines have it too
+//   groups=pair:a+b,pair:c+d  groups that partition lists: names, and the locs of their nodes; ops
+//                             that it does not have are left out
 //   loops=1,2,4               functions have a knob "loop" with these values, first guess first;
 //                             implementations are called "loop 2", and results are the same
 //   computes=direct,fast      the same with a knob "compute"; costs=direct:20,fast:10 are its costs
@@ -70,10 +72,24 @@ std::string task_of(const Graph& graph) {
   return out;
 }
 
-std::vector<std::string> in_order(const std::string& text) {
+std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> out;
-  std::stringstream values(text);
-  for (std::string value; std::getline(values, value, ',');) out.push_back(value);
+  std::stringstream parts(text);
+  for (std::string part; std::getline(parts, part, separator);) out.push_back(part);
+  return out;
+}
+
+std::vector<std::string> in_order(const std::string& text) { return parts_of(text, ','); }
+
+// Returns a group, written as NAME:LOC+LOC, of nodes of a graph.
+Group read_group(const std::string& text, const Graph& graph) {
+  const size_t colon = text.find(':');
+  Group out{text.substr(0, colon), {}};
+  for (const std::string& loc : parts_of(text.substr(colon + 1), '+')) {
+    for (size_t k = 0; k < graph.nodes.size(); ++k) {
+      if (graph.nodes[k].loc == loc) out.nodes.push_back(k);
+    }
+  }
   return out;
 }
 
@@ -218,6 +234,7 @@ class Selective : public Plugin {
     poisoned_ = split(options.get("poisoned"));
     layouts_ = read_layouts(options.get("layouts"));
     counts_ = options.get("count") == "1";
+    groups_ = in_order(options.get("groups"));
     loops_ = in_order(options.get("loops"));
     if (const std::string all = options.get("computes"); !all.empty())
       knob_ = "compute", loops_ = in_order(all);
@@ -245,6 +262,14 @@ class Selective : public Plugin {
     }
     if (names_one_of(graph, reluctant_)) return Verdict::slow("slow by its options", cost);
     return Verdict::yes(cost);
+  }
+  std::vector<Group> partition(CompileRequest& request) override {
+    std::vector<Group> out;
+    for (const std::string& text : groups_) {
+      Group group = read_group(text, request.functions[0].graph);
+      if (group.nodes.size() > 1) out.push_back(std::move(group));
+    }
+    return out;
   }
   KnobSpace knobs(CompileRequest& request) override {
     if (knobs_ == "fail") throw Error(BYOC_INTERNAL, "knobs fails by its options");
@@ -314,7 +339,7 @@ class Selective : public Plugin {
   Spoil spoil_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
-  std::vector<std::string> loops_;
+  std::vector<std::string> loops_, groups_;
   std::string bad_loop_, knobs_, knob_ = "loop";
   std::map<std::string, double> costs_;
   std::map<std::string, uint64_t> est_;
@@ -324,4 +349,4 @@ class Selective : public Plugin {
 
 }  // namespace
 
-BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS)
+BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS, .max_ops = MAX_OPS, .max_bytes = MAX_BYTES)
