@@ -144,6 +144,13 @@ const Case kCases[] = {
     {"unruly_points", "points", "{\"block\":\"16384\",\"unroll\":\"4\"}"},
     {"unruly_outside", "outside", "\"unroll\":\"1\"} is compiled"},
     {"unruly_first_guess", "first_guess", "is not the one without a point"},
+    {"groups_unreadable", "groups", "group \"pair\" has the node 2, and the graph has 2 nodes"},
+    {"groups_overlap", "legal_groups",
+     "group \"pair\" of pairs_of_ops is refused: \"first\" and \"second\" belong also to group"},
+    {"groups_repeat", "groups_repeat", ", called again \"pair"},
+    {"groups_names", "groups_repeat", ", under other names \"pairrenamed\""},
+    {"groups_declines", "group_kernels", "compile declines the function of its own group"},
+    {"groups_values", "group_kernels", "group \"pair\" of relu f32["},
 };
 
 std::string test_name(const testing::TestParamInfo<Case>& info) {

@@ -38,7 +38,8 @@ TEST(Json, PassesEveryCheckOnEveryOp) {
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
   EXPECT_THAT(named(json, "skip"),
               testing::ElementsAre("in_place", "composites", "spans", "knobs", "knobs_repeat",
-                                   "points", "outside", "first_guess"));
+                                   "points", "outside", "first_guess", "groups", "legal_groups",
+                                   "groups_repeat", "group_kernels"));
   for (const Json& row : json["ops"]) EXPECT_GT(row["accepted"], 0) << row.dump();
   EXPECT_THAT(row_of(json, "add")["dtypes"], Contains("bf16"));
 }
@@ -78,7 +79,9 @@ TEST(Xnnpack, PassesEveryCheck) {
 TEST(UnbrokenFault, PassesEveryCheck) {
   Json json = checked(fault_path("unruly_none"));
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  EXPECT_THAT(named(json, "skip"), testing::ElementsAre("in_place", "spans", "first_guess"));
+  EXPECT_THAT(named(json, "skip"),
+              testing::ElementsAre("in_place", "spans", "first_guess", "groups", "legal_groups",
+                                   "groups_repeat", "group_kernels"));
 }
 
 TEST(PatternsOfSeveralOps, PassEveryCheck) {
@@ -95,6 +98,24 @@ TEST(PatternsWithConstants, PassEveryCheck) {
   for (const char* check :
        {"ends", "required", "unknown_op", "unknown_attr", "values", "constants"})
     EXPECT_THAT(named(json, "pass"), Contains(check));
+}
+
+TEST(GroupsOfADefaultCodegen, PassEveryCheck) {
+  Json json = checked(fault_path("groups_none"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const char* check : {"groups", "legal_groups", "groups_repeat", "group_kernels"})
+    EXPECT_THAT(named(json, "pass"), Contains(check)) << json.dump(1);
+}
+
+// With the slot, and without a group for any graph of the kit, nothing was tried.
+TEST(GroupsThatNoneOfTheGraphsHas, SkipTheChecksWithTheirNumber) {
+  Json json = checked(cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_regions.so --group 7"));
+  EXPECT_THAT(named(json, "pass"), testing::Not(Contains("groups")));
+  std::string reason;
+  for (const Json& check : json["checks"]) {
+    if (check["name"] == "groups") reason = check["reason"];
+  }
+  EXPECT_THAT(reason, testing::MatchesRegex("lists no group for [0-9]+ graphs of the kit .*"));
 }
 
 TEST(SoundSpans, PassEveryCheck) {

@@ -2,9 +2,9 @@
 #include "core/codegen/kernels/legal_groups.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
+#include "byoc/base/check.h"
 #include "core/codegen/kernels/strong_components.h"
 #include "core/region/judge.h"
 
@@ -207,6 +207,7 @@ std::string GroupChecker::why_not_convex(const Items& items, const std::vector<u
       else other = std::min(other, items.group[to]);
     }
   }
+  BYOC_CHECK(other < groups_.size(), name(group), " is in a cycle without another group");
   return cat(list_of(function_, groups_[group].nodes), " and group \"", groups_[other].name,
              "\" would each read a value of the other");
 }

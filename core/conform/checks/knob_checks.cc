@@ -83,20 +83,6 @@ Answer check_space(CheckContext& context) {
   });
 }
 
-/// Returns the function with other names of symbol, inputs and nodes.
-CompileFunction renamed(const CompileFunction& function) {
-  CompileFunction out = function;
-  out.symbol = "conform_renamed";
-  auto graph = parse_json(function.graph_json);
-  if (!graph.ok()) return out;
-  (*graph)["symbol"] = out.symbol;
-  for (Json& input : (*graph)["inputs"])
-    input["name"] = cat("renamed_", input["name"].get<std::string>());
-  for (Json& node : (*graph)["nodes"]) node["loc"] = "renamed";
-  out.graph_json = graph->dump();
-  return out;
-}
-
 Answer check_repeat(CheckContext& context) {
   return with_samples(
       context, kAll, [&](const LoadedPlugin& tested, const Sample& sample, Findings& out) {

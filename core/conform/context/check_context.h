@@ -52,5 +52,6 @@ std::span<const Check> table_checks();
 std::span<const Check> capability_checks();
 std::span<const Check> correctness_checks();
 std::span<const Check> knob_checks();
+std::span<const Check> group_checks();
 
 }  // namespace byoc::conform

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/base/json.h"
 #include "byoc/text/graph_json.h"
 #include "runtime/host/plugin_collector.h"
 #include "runtime/host/plugin_loader.h"
@@ -58,6 +59,19 @@ CompileFunction compile_function(const IRModule& module, const std::string& symb
   }
   out.n_in = static_cast<uint32_t>(main.num_params());
   out.n_out = static_cast<uint32_t>(main.results.size());
+  return out;
+}
+
+CompileFunction renamed(const CompileFunction& function) {
+  CompileFunction out = function;
+  out.symbol = "conform_renamed";
+  auto graph = parse_json(function.graph_json);
+  if (!graph.ok()) return out;
+  (*graph)["symbol"] = out.symbol;
+  for (Json& input : (*graph)["inputs"])
+    input["name"] = cat("renamed_", input["name"].get<std::string>());
+  for (Json& node : (*graph)["nodes"]) node["loc"] = "renamed";
+  out.graph_json = graph->dump();
   return out;
 }
 

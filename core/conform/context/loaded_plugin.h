@@ -26,6 +26,8 @@ PassContext pass_context(const LoadedPlugin& tested);
 Verdict verdict_on(const LoadedPlugin& tested, const Program& program);
 /// Returns `main` of the module as the host passes it to compile, under the name `symbol`.
 CompileFunction compile_function(const IRModule& module, const std::string& symbol);
+/// Returns the function with other names of symbol, inputs and nodes.
+CompileFunction renamed(const CompileFunction& function);
 TensorSpec spec_of(TypeId type);
 /// Returns the graph JSON that judge gets for the module's `main`, a function of one node.
 std::string candidate_json(const IRModule& module);

@@ -22,8 +22,8 @@
 //   layouts=conv2d:8,matmul:16  the blocks it lists, in order of preference
 //   count=1                   names implementations "function 1", "function 2", ...: the number
 //                             of functions that compile got so far; declines have it too
-//   groups=pair:a+b,pair:c+d  groups that partition lists: names, and the locs of their nodes; ops
-//                             that it does not have are left out
+//   groups=pair:a+b,pair:c+d  groups that partition lists: names, and the locs of their nodes or
+//                             patterns of composites; ops that it does not have are left out
 //   loops=1,2,4               functions have a knob "loop" with these values, first guess first;
 //                             implementations are called "loop 2", and results are the same
 //   computes=direct,fast      the same with a knob "compute"; costs=direct:20,fast:10 are its costs
@@ -87,7 +87,9 @@ Group read_group(const std::string& text, const Graph& graph) {
   Group out{text.substr(0, colon), {}};
   for (const std::string& loc : parts_of(text.substr(colon + 1), '+')) {
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
-      if (graph.nodes[k].loc == loc) out.nodes.push_back(k);
+      const Body* callee = graph.callee(graph.nodes[k]);
+      if (graph.nodes[k].loc == loc || (callee != nullptr && callee->pattern == loc))
+        out.nodes.push_back(k);
     }
   }
   return out;

@@ -360,5 +360,24 @@ TEST(ExplainRows, FunctionsAreThoseThatRun) {
   EXPECT_EQ(explained, run);
 }
 
+TEST(ExplainGroups, NamesThoseThatAreRefused) {
+  Byoc byoc;
+  Ran ran = byoc("explain " + byoc.write("m.ir", R"(fn main(%x: f32[4,8], %w: f32[8,8]) {
+  %0 = matmul(%x, %w) loc("MatMul_0")
+  %1 = relu(%0) loc("Relu_1")
+  %2 = softmax(%1) loc("Softmax_2")
+  return %2
+})") + plugin_file("regions") +
+                 " --compiler regions --plugin-option regions.groups=pair:MatMul_0+Softmax_2,"
+                 "whole:MatMul_0+Relu_1+Softmax_2");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("warning: group \"whole\" of regions is refused: \"MatMul_0\" and "
+                                 "\"Softmax_2\" belong also to group \"pair\"\n"));
+  EXPECT_THAT(
+      ran.err,
+      HasSubstr("warning: group \"pair\" of regions is refused: not convex: \"Relu_1\" lies "
+                "between \"MatMul_0\" and \"Softmax_2\"\n"));
+}
+
 }  // namespace
 }  // namespace byoc::test
