@@ -23,3 +23,6 @@ run(${CMAKE_COMMAND} -G ${GENERATOR} -S plugin -B build -DCMAKE_PREFIX_PATH=${ST
   -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_C_COMPILER_LAUNCHER=${LAUNCHER})
 run(${CMAKE_COMMAND} --build build)
 run(${BYOC} check-plugin build/libbyoc_my-chip2.so)
+if(FLAGS STREQUAL "--default")
+  include(${CMAKE_CURRENT_LIST_DIR}/default_codegen.cmake)
+endif()

@@ -13,7 +13,7 @@ namespace {
 
 struct NewPluginFlags {
   std::string name, folder;
-  bool c = false, wheel = false;
+  bool c = false, is_default = false, wheel = false;
 };
 
 /// Returns the prefix that this command is installed in; "" when it has no files for plugins.
@@ -39,11 +39,19 @@ std::string next_steps(const std::string& name, const std::string& folder) {
   return text;
 }
 
+Result<PluginTemplate> template_of(const NewPluginFlags& options) {
+  if (options.c && options.is_default)
+    return cli::usage_error("--c and --default are two templates: name one of them");
+  return options.c            ? PluginTemplate::kC
+         : options.is_default ? PluginTemplate::kDefault
+                              : PluginTemplate::kCpp;
+}
+
 Result<int> run_new_plugin(const NewPluginFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_plugin_name(options.name));
   std::string folder = options.folder.empty() ? options.name : options.folder;
-  auto language = options.c ? PluginLanguage::kC : PluginLanguage::kCpp;
-  std::vector<NewFile> files = new_plugin_files(options.name, language, options.wheel);
+  BYOC_TRY(const PluginTemplate of, template_of(options));
+  std::vector<NewFile> files = new_plugin_files(options.name, of, options.wheel);
   BYOC_TRY_STATUS(write_new_plugin(folder, files));
   Json names = Json::array();
   std::string text;
@@ -68,17 +76,22 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
   cli::Command command;
   command.name = "new-plugin";
   command.about = "make a folder with a plugin that builds and passes check-plugin, to start from";
-  command.examples = {{"byoc new-plugin mychip", "C++, in the folder mychip"},
-                      {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"},
-                      {"byoc new-plugin mychip --wheel", "with the files of a wheel for Python"}};
+  command.examples = {
+      {"byoc new-plugin mychip", "C++, in the folder mychip"},
+      {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"},
+      {"byoc new-plugin mychip --default", "a default codegen with groups of its own"},
+      {"byoc new-plugin mychip --wheel", "with the files of a wheel for Python"}};
   command.options = {
       {"NAME", "", "the plugin's id: a to z, 0 to 9, _ and -", &options->name, true},
       {"--c", "", "plain C11 on the ABI itself; otherwise C++20 on the SDK", &options->c},
+      {"--default", "",
+       "a default codegen in C++, with a matrix product and the softmax of its rows as one kernel",
+       &options->is_default},
       {"--wheel", "", "also pyproject.toml and a module: `pip wheel .` makes a wheel of it",
        &options->wheel},
       {"-o,--output", "DIR", "the folder, new or empty (default NAME)", &options->folder}};
   command.notes =
-      "The folder is a copy of byoc's own example plugin under the new name. It needs an "
+      "The folder is a copy of one of byoc's example plugins under the new name. It needs an "
       "installed\n"
       "byoc to build, and no other file of byoc's tree.";
   command.run = [options, &common] { return run_new_plugin(*options, common); };

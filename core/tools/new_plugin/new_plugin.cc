@@ -53,25 +53,37 @@ std::string with_word(std::string_view text, std::string_view from, std::string_
   return out;
 }
 
+/// An example: its folder and id, and what it runs, for the new plugin's README.md.
+struct ExampleFolder {
+  std::string_view folder, id, language, source, runs;
+};
+constexpr ExampleFolder kExamples[] = {
+    {"cpp/", "example", "C++20", "plugin.cc",
+     "It runs f32 `relu` and `add` without broadcasting, each alone or one after the other."},
+    {"c/", "example_c", "C11", "plugin.c", "It runs f32 `relu`, one op at a time."},
+    {"default/", "example_default", "C++20", "plugin.cc",
+     "It is a default codegen: with `--default NAME` it gets\nthe ops that no other plugin takes. "
+     "It runs f32 `matmul` of matrices, `softmax` along the last axis, and `relu`,\n`add` and "
+     "`multiply` without broadcasting. A product and the softmax of its rows are one kernel:\n"
+     "`partition` lists them as a group."},
+};
+const ExampleFolder& example_of(PluginTemplate of) { return kExamples[static_cast<size_t>(of)]; }
+
 /// Returns the example's text under the new name.
-std::string renamed(std::string_view text, const std::string& name, PluginLanguage language) {
-  bool is_c = language == PluginLanguage::kC;
-  std::string id = is_c ? "example_c" : "example";
+std::string renamed(std::string_view text, const std::string& name, const ExampleFolder& example) {
+  const std::string id(example.id);
   std::string out = with_word(text, "byoc_" + id, "byoc_" + name);
   out = with_word(out, id, name);
   out = with_word(out, "ExampleKernel", class_name(name) + "Kernel");
   return with_word(out, "Example", class_name(name) + "Plugin");
 }
 
-std::string readme(const std::string& name, PluginLanguage language) {
-  bool is_c = language == PluginLanguage::kC;
-  std::string source = is_c ? "plugin.c" : "plugin.cc";
-  std::string library = cat("build/libbyoc_", name, ".so");
+std::string readme(const std::string& name, const ExampleFolder& example) {
+  const bool is_c = example.language == "C11";
+  const std::string library = cat("build/libbyoc_", name, ".so");
   return cat(
-      "# ", name, "\n\nA plugin for byoc in ", is_c ? "C11" : "C++20", ", in `", source, "`. ",
-      is_c
-          ? "It runs f32 `relu`, one op at a time."
-          : "It runs f32 `relu` and `add` without broadcasting, each alone or one after the other.",
+      "# ", name, "\n\nA plugin for byoc in ", example.language, ", in `", example.source, "`. ",
+      with_word(example.runs, "NAME", name),
       " Replace these ops by your own.\n\nIt needs CMake 3.25, a compiler, `libdlpack-dev`",
       is_c ? "" : ", `nlohmann-json3-dev`",
       " and an installed byoc, here in `~/byoc`:\n\n```sh\n"
@@ -85,7 +97,7 @@ std::string readme(const std::string& name, PluginLanguage language) {
       "run\n`cmake --install build --prefix ~/byoc`. For a package of Debian, run in `build`\n"
       "`cpack -G DEB -D CPACK_PACKAGE_CONTACT=\"NAME <ADDRESS>\"`. `byoc explain MODEL` then "
       "has the ops that it takes,\nand the reasons for those that it refuses. The priority in `",
-      source,
+      example.source,
       "` decides who gets an op that two plugins accept.\n\nThe whole contract is in the header "
       "`byoc/plugin/abi.h`",
       is_c ? "" : ", the classes are in `byoc/plugin/sdk/plugin.h`", ".\n");
@@ -176,16 +188,15 @@ Status check_plugin_name(const std::string& name) {
   return {};
 }
 
-std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language,
-                                      bool with_wheel) {
-  std::string folder = language == PluginLanguage::kC ? "c/" : "cpp/";
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginTemplate of, bool with_wheel) {
+  const ExampleFolder& example = example_of(of);
   std::vector<NewFile> files = {
-      {"README.md", readme(name, language) + (with_wheel ? wheel_readme(name) : "")}};
+      {"README.md", readme(name, example) + (with_wheel ? wheel_readme(name) : "")}};
   for (const ExampleFile& file : example_files()) {
-    if (!file.path.starts_with(folder)) continue;
-    std::string text = renamed(file.text, name, language);
+    if (!file.path.starts_with(example.folder)) continue;
+    std::string text = renamed(file.text, name, example);
     if (with_wheel && file.path.ends_with("CMakeLists.txt")) text += wheel_rules(name);
-    files.push_back({std::string(file.path.substr(folder.size())), std::move(text)});
+    files.push_back({std::string(file.path.substr(example.folder.size())), std::move(text)});
   }
   if (with_wheel) std::ranges::move(wheel_files(name), std::back_inserter(files));
   std::sort(files.begin(), files.end(), [](auto& a, auto& b) { return a.name < b.name; });

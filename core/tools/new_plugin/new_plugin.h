@@ -8,7 +8,8 @@
 
 namespace byoc::driver {
 
-enum class PluginLanguage { kCpp, kC };
+/// The examples to copy: a plugin in C++ or in C, and a default codegen in C++.
+enum class PluginTemplate { kCpp, kC, kDefault };
 
 /// Checks that `name` can be the id of a new plugin: [a-z][a-z0-9_-]*, at most 64 characters, and
 /// none of the plugins that come with byoc. Errors: slug "plugin-name".
@@ -19,7 +20,7 @@ struct NewFile {
 };
 /// Returns the plugin's files, sorted by name: CMakeLists.txt, its source, README.md, and with
 /// `with_wheel` the files that make a wheel for Python.
-std::vector<NewFile> new_plugin_files(const std::string& name, PluginLanguage language,
+std::vector<NewFile> new_plugin_files(const std::string& name, PluginTemplate of,
                                       bool with_wheel = false);
 
 /// Writes the files into `folder`, which it makes unless it exists and is empty; a failure leaves

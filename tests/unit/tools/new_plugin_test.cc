@@ -15,7 +15,7 @@ using testing::Not;
 
 TEST(NewPlugin, IsMadeOfTheExamplesOfTheTree) {
   auto files = driver::example_files();
-  ASSERT_EQ(files.size(), 4u);
+  ASSERT_EQ(files.size(), 6u);
   for (const driver::ExampleFile& file : files) {
     std::string path = cat(BYOC_SOURCE_DIR, "/plugins/example/", file.path);
     EXPECT_EQ(file.text, get(path)) << file.path;
@@ -43,6 +43,21 @@ TEST(NewPlugin, WritesCAndJson) {
   EXPECT_EQ(json["files"], Json({"CMakeLists.txt", "README.md", "plugin.c"}));
   EXPECT_EQ(json["library"], "build/libbyoc_chip.so");
   EXPECT_THAT(get(byoc.file("c/plugin.c")), HasSubstr("BYOC_MANIFEST(\"chip\", \"0.1.0\");"));
+}
+
+TEST(NewPlugin, WritesADefaultCodegen) {
+  Byoc byoc;
+  Json json = byoc.json("new-plugin chip --default -o " + byoc.file("d"));
+  EXPECT_EQ(json["language"], "c++");
+  EXPECT_EQ(json["files"], Json({"CMakeLists.txt", "README.md", "plugin.cc"}));
+  EXPECT_THAT(get(byoc.file("d/plugin.cc")),
+              HasSubstr("BYOC_PLUGIN(ChipPlugin, \"chip\", \"0.1.0\", .flags = "
+                        "BYOC_PLUGIN_DEFAULT, .priority = 1)"));
+  EXPECT_THAT(get(byoc.file("d/README.md")), HasSubstr("with `--default chip` it gets"));
+  Ran both = byoc("new-plugin chip --default --c -o " + byoc.file("both"));
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--c and --default are two templates"));
+  EXPECT_FALSE(fs::exists(byoc.file("both")));
 }
 
 TEST(NewPlugin, RefusesNamesThatTheAbiDoesNotAllow) {
