@@ -105,6 +105,10 @@ TEST(GroupsOfADefaultCodegen, PassEveryCheck) {
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
   for (const char* check : {"groups", "legal_groups", "groups_repeat", "group_kernels"})
     EXPECT_THAT(named(json, "pass"), Contains(check)) << json.dump(1);
+  for (const Json& check : json["checks"]) {
+    if (check["name"] == "group_kernels")
+      EXPECT_THAT(check["reason"], testing::MatchesRegex("tried [1-9][0-9]* groups of .* graphs"));
+  }
 }
 
 // With the slot, and without a group for any graph of the kit, nothing was tried.

@@ -31,6 +31,9 @@ function(expect text pattern)
     message(FATAL_ERROR "no \"${pattern}\" in:\n${text}")
   endif()
 endfunction()
+execute_process(COMMAND ${BYOC} check-plugin build/libbyoc_my-chip2.so --group groups WORKING_DIRECTORY ${FOLDER}
+  OUTPUT_VARIABLE checked)
+expect("${checked}" "pass +group_kernels +tried [1-9][0-9]* groups")    # a skipped check is no failure, but learns nothing
 read_of(printed print model.ir --after fuse_ops)
 expect("${printed}" "primitive=true} {\n +%0 = matmul\\(%i0, %i1\\) loc\\(\"scores\"\\)\n +%1 = softmax\\(%0\\) loc\\(\"weights\"\\)\n +return %1\n")
 expect("${printed}" "loc\\(\"read_twice\"\\)\n +%[0-9]+ = softmax\\([^)]*\\) loc\\(\"of_two\"\\)\n +%[0-9]+ = add")

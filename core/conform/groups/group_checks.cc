@@ -16,6 +16,7 @@ using Findings = std::vector<std::string>;
 
 constexpr const char* kHasNoSlot = "has no slot `partition`, or is no default codegen";
 constexpr const char* kHasNone = "lists no group for ";  // the kit's graphs, with their number
+constexpr const char* kNote = "tried ";                  // the number of groups, after the findings
 
 /// A graph that the plugin takes whole, and the groups that it lists.
 struct Grouped {
@@ -94,37 +95,54 @@ void for_samples(const LoadedPlugin& tested, const std::function<void(GroupSampl
   }
 }
 
+/// Tries the groups of a graph, and returns how many it tried.
+using UseGroups = std::function<size_t(const LoadedPlugin&, const Grouped&, Findings&)>;
+
+Findings used_groups(const LoadedPlugin& tested, size_t most, const UseGroups& use) {
+  if (!tested.plugin->has_partition()) return {kHasNoSlot};
+  Findings findings;
+  size_t graphs = 0, used = 0, tried = 0;
+  for_samples(tested, [&](GroupSample sample) {
+    Grouped grouped{std::move(sample), {}, {}, {}, {}};
+    if (used == most || !complete(tested, grouped, findings)) return;
+    ++graphs;
+    if (grouped.groups.empty()) return;
+    ++used;
+    tried += use(tested, grouped, findings);
+  });
+  if (used == 0 && findings.empty())
+    return {cat(kHasNone, graphs, " graphs of the kit that it takes")};
+  findings.push_back(cat(kNote, tried, tried == 1 ? " group of " : " groups of ", used,
+                         used == 1 ? " graph" : " graphs"));
+  return findings;
+}
+
 /// Calls `use` in a child for the graphs with groups, at most `most` of them. Skips a plugin that
-/// has no slot, or lists no group for any graph: nothing is learnt of its groups then.
-Answer with_groups(CheckContext& context, size_t most,
-                   const std::function<void(const LoadedPlugin&, const Grouped&, Findings&)>& use) {
+/// has no slot, lists no group for any graph, or of whose groups none was tried: nothing is learnt.
+Answer with_groups(CheckContext& context, size_t most, const UseGroups& use) {
   Answer answer = context.judged_in_child([&]() -> Findings {
     auto tested = load_plugin(context);
     if (!tested.ok()) return {sentence(tested.status())};
-    if (!tested->plugin->has_partition()) return {kHasNoSlot};
-    Findings findings;
-    size_t graphs = 0, used = 0;
-    for_samples(*tested, [&](GroupSample sample) {
-      Grouped grouped{std::move(sample), {}, {}, {}, {}};
-      if (used == most || !complete(*tested, grouped, findings)) return;
-      ++graphs;
-      if (grouped.groups.empty()) return;
-      ++used;
-      use(*tested, grouped, findings);
-    });
-    if (used == 0 && findings.empty())
-      findings.push_back(cat(kHasNone, graphs, " graphs of the kit that it takes"));
-    return findings;
+    return used_groups(*tested, most, use);
   });
-  const bool is_nothing = answer.outcome == Outcome::kFail &&
-                          (answer.reason == kHasNoSlot || answer.reason.starts_with(kHasNone));
-  return is_nothing ? skip(answer.reason) : answer;
+  if (answer.outcome != Outcome::kFail) return answer;
+  if (answer.reason == kHasNoSlot || answer.reason.starts_with(kHasNone))
+    return skip(answer.reason);
+  std::string note;
+  if (answer.findings.back().starts_with(kNote)) {
+    note = answer.findings.back();
+    answer.findings.pop_back();
+  }
+  const bool has_tried_none = answer.findings.empty() && note.starts_with(cat(kNote, "0 "));
+  return has_tried_none ? skip(note) : judged_by(std::move(answer.findings), note);
 }
 
 constexpr size_t kAll = SIZE_MAX, kSome = 48;
 
 Answer check_groups(CheckContext& context) {
-  return with_groups(context, kAll, [](const LoadedPlugin&, const Grouped&, Findings&) {});
+  return with_groups(context, kAll, [](const LoadedPlugin&, const Grouped& grouped, Findings&) {
+    return grouped.groups.size();
+  });
 }
 
 Answer check_legal(CheckContext& context) {
@@ -132,6 +150,7 @@ Answer check_legal(CheckContext& context) {
                      [](const LoadedPlugin&, const Grouped& grouped, Findings& findings) {
                        for (const std::string& refusal : grouped.refusals)
                          findings.push_back(cat(grouped.sample.label, ": ", refusal));
+                       return grouped.groups.size();
                      });
 }
 
@@ -147,7 +166,8 @@ std::string text_of_groups(const std::vector<PluginGroup>& groups) {
 Answer check_repeat(CheckContext& context) {
   std::optional<LoadedPlugin> other;  // in the child
   return with_groups(
-      context, kAll, [&](const LoadedPlugin& tested, const Grouped& grouped, Findings& findings) {
+      context, kAll,
+      [&](const LoadedPlugin& tested, const Grouped& grouped, Findings& findings) -> size_t {
         auto compare = [&](const LoadedPlugin& by, const CompileFunction& function,
                            std::string_view when) {
           const auto groups = groups_of(by, grouped, function);
@@ -160,10 +180,11 @@ Answer check_repeat(CheckContext& context) {
         compare(tested, renamed(grouped.function), "under other names");
         if (!other) {
           auto loaded = load_plugin(context);
-          if (!loaded.ok()) return;
+          if (!loaded.ok()) return 0;
           other = *std::move(loaded);
         }
         compare(*other, grouped.function, "on another instance");
+        return grouped.groups.size();
       });
 }
 
@@ -195,7 +216,8 @@ std::vector<Domain> domains_of(const Grouped& grouped, const Function& function)
   return out;
 }
 
-void test_group(const LoadedPlugin& tested, const Grouped& grouped, const PluginGroup& group,
+/// Returns false for a group whose function calls composites, which group 5 tests.
+bool test_group(const LoadedPlugin& tested, const Grouped& grouped, const PluginGroup& group,
                 const CheckContext& context, Findings& findings) {
   const Function& whole = grouped.sample.module.function("main");
   std::vector<Symbol> locs;
@@ -203,7 +225,7 @@ void test_group(const LoadedPlugin& tested, const Grouped& grouped, const Plugin
     if (std::holds_alternative<Call>(node.kind)) locs.push_back(node.loc);
   }
   const Function* function = function_with(grouped.fused, locs[group.nodes[0]]);
-  if (function == nullptr) return;
+  if (function == nullptr) return false;
   IRModule module = grouped.fused;
   module.functions = {{"main", *function}};
   module.functions["main"].attrs = {};
@@ -217,6 +239,7 @@ void test_group(const LoadedPlugin& tested, const Grouped& grouped, const Plugin
                                                 });
   if (end == FunctionTestEnd::kDeclined)
     findings.push_back(cat(test.label, ": compile declines the function of its own group"));
+  return true;
 }
 
 /// The findings of group 5 are about single ops: with wrong ones nothing is learnt of groups.
@@ -226,8 +249,10 @@ Answer check_kernels(CheckContext& context) {
     return skip("needs right results of single ops");
   return with_groups(context, context.is_full() ? kAll : kSome,
                      [&](const LoadedPlugin& tested, const Grouped& grouped, Findings& findings) {
+                       size_t tried = 0;
                        for (const PluginGroup& group : grouped.groups)
-                         test_group(tested, grouped, group, context, findings);
+                         tried += test_group(tested, grouped, group, context, findings);
+                       return tried;
                      });
 }
 

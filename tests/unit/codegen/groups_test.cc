@@ -233,6 +233,33 @@ TEST(Groups, KeepTheValuesOfAModel) {
   }
 }
 
+// compile may decline the function of its own group: the next default codegen gets the ops.
+TEST(Groups, ThatCompileDeclinesGoToTheNextDefaultCodegen) {
+  PluginSearch search;
+  search.files = {path_of("kernels"), BYOC_PLUGIN_DIR "/libbyoc_json.so"};
+  search.options["kernels"] = {{"groups", "pair:MatMul_0+Relu_1"}, {"decline", "matmul"}};
+  Report report;
+  BuildOptions options;
+  options.plugins = PluginSet::load(search);
+  options.default_codegen = "kernels";
+  options.compilers = {"kernels"};
+  options.report = &report;
+  Result<Executable> declined = build(parse(kChain), options);
+  ASSERT_TRUE(declined.ok()) << declined.status().to_string();
+  std::map<std::string, uint64_t> ops;
+  for (const ExternalModule& module : declined->modules) {
+    for (const ExternalFunction& function : module.functions) ops[module.plugin] += function.ops;
+  }
+  EXPECT_EQ(ops["json"], 2u) << "the group's";
+  EXPECT_EQ(ops["kernels"], 3u);
+  Flow plain(kChain, "kernels", {});
+  options.plugins = plain.plugins;
+  options.report = nullptr;
+  Result<Executable> expected = build(parse(kChain), options);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  expect_close(execute(*declined, PluginSet::load(search)), execute(*expected, plain.plugins));
+}
+
 TEST(StrongComponents, AreTheCyclesOfAGraph) {
   // 0 -> 1 -> 2 -> 0, 2 -> 3, 3 -> 4 -> 3, 5 alone.
   const std::vector<uint32_t> of = strong_components({{0, 1, 2, 4, 5, 6, 6}, {1, 2, 0, 3, 4, 3}});
