@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "byoc/base/check.h"
 #include "core/codegen/kernels/strong_components.h"
@@ -191,18 +192,17 @@ std::vector<uint32_t> GroupChecker::in_cycles(const Items& items,
 std::string GroupChecker::why_not_convex(const Items& items, const std::vector<uint32_t>& component,
                                          uint32_t group) const {
   const uint32_t start = items.of[groups_[group].nodes[0]];
-  std::vector<uint32_t> first_of(items.group.size(), kNothing),
-      met = {start};  // first_of: of a path
+  std::unordered_map<uint32_t, uint32_t> first_of;  // per item that a path leads to: its first item
+  std::vector<uint32_t> met = {start};
   uint32_t other = kNothing;
   for (size_t k = 0; k < met.size(); ++k) {
     for (uint32_t e = items.edges.first[met[k]]; e < items.edges.first[met[k] + 1]; ++e) {
       const uint32_t to = items.edges.target[e];
-      const uint32_t between = k == 0 ? to : first_of[met[k]];
+      const uint32_t between = k == 0 ? to : first_of.at(met[k]);
       if (to == start)
         return cat("not convex: ", list_of(function_, {&items.first[between], 1}), " lies between ",
                    list_of(function_, groups_[group].nodes));
-      if (component[to] != component[start] || first_of[to] != kNothing) continue;
-      first_of[to] = between;
+      if (component[to] != component[start] || !first_of.try_emplace(to, between).second) continue;
       if (items.group[to] == kNothing) met.push_back(to);
       else other = std::min(other, items.group[to]);
     }
