@@ -27,7 +27,7 @@ const std::vector<std::string> kStyles = {"cnn", "transformer", "noise", "images
 struct Options {
   uint64_t seed = 1, count = 100;
   std::string style, output = "fuzz-faults", plugins;
-  std::vector<std::string> compilers, computes;
+  std::vector<std::string> compilers, computes, plugin_options;
   std::string target = "native";
   int level = -1;
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
@@ -304,6 +304,10 @@ Result<int> run(const Options& options) {
   if (auto rules = te::parse_rules(options.computes, all_ops()); !rules.ok())
     return cli::usage_error(cat("--compute: ", rules.status().message()));
   if (!options.plugins.empty()) set_plugin_folder(options.plugins);
+  for (const std::string& text : options.plugin_options) {
+    if (!set_plugin_option(text))
+      return cli::usage_error(cat("--plugin-option expects ID.NAME=VALUE, not \"", text, "\""));
+  }
   const auto plugins = load_plugins(false);
   for (const Configuration& choice : choices) {
     for (const std::string& id : choice.compilers) BYOC_TRY_STATUS(plugins->get(id).status());
@@ -366,6 +370,9 @@ int main(int argc, char** argv) {
       {"--output", "DIR", "where replay folders of faults go (fuzz-faults)", &options.output},
       {"--most-tries", "N", "runs to reduce one fault (200)", &options.most_tries},
       {"--most-faults", "N", "faults that are reduced and written (20)", &options.most_faults},
+      {"--plugin-option", "ID.NAME=VALUE",
+       "an option of a plugin, as llvm.families=-winograd; may be repeated",
+       &options.plugin_options},
       {"--plugins", "DIR", "where the plugins are; else in the build folder", &options.plugins},
       {"--show", "", "print the graphs, run nothing", &options.show},
       {"--coverage", "", "count the ops of the graphs, run nothing", &options.coverage}};

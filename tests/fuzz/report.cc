@@ -30,14 +30,14 @@ std::string text_of(const Fault& fault, const Case& reduced, const std::string& 
              fault.outcome.what, "\n\nthe graph of the seed:\n  ", command_of(fault),
              "\nthe reduced graph:\n  byoc replay ", folder, " --plugin ",
              fault.configuration.compilers[0], option, "\n  byoc verify ", folder, "/model.ir ",
-             flags_of(fault.configuration), option, sums, "\n");
+             flags_of(fault.configuration), option, sums, plugin_option_flags(), "\n");
 }
 
 }  // namespace
 
 std::string command_of(const Fault& fault) {
   return cat("byoc_fuzz --seed ", fault.seed, " --count 1 --style ", fault.style, " ",
-             flags_of(fault.configuration));
+             flags_of(fault.configuration), plugin_option_flags());
 }
 
 std::string ops_of(const Case& graph) {

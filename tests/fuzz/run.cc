@@ -25,6 +25,11 @@ std::string& plugin_folder() {
   return folder;
 }
 
+std::map<std::string, std::map<std::string, std::string>>& plugin_options() {
+  static auto& options = *new std::map<std::string, std::map<std::string, std::string>>;
+  return options;
+}
+
 /// An output with bytes before and after it that nothing may write to.
 class Output {
  public:
@@ -259,6 +264,24 @@ std::string_view kind_name(Outcome::Kind kind) {
 
 void set_plugin_folder(std::string folder) { plugin_folder() = std::move(folder); }
 
+std::string plugin_option_flags() {
+  std::string out;
+  for (const auto& [id, own] : plugin_options()) {
+    for (const auto& [name, value] : own)
+      out += cat(" --plugin-option ", id, ".", name, "=", value);
+  }
+  return out;
+}
+
+bool set_plugin_option(const std::string& text) {
+  const size_t dot = text.find('.'), equals = text.find('=');
+  if (dot == std::string::npos || equals == std::string::npos || dot == 0 || equals < dot + 2)
+    return false;
+  plugin_options()[text.substr(0, dot)][text.substr(dot + 1, equals - dot - 1)] =
+      text.substr(equals + 1);
+  return true;
+}
+
 bool must_keep_nan(const Case& graph) {
   static const std::set<std::string_view> kLosing = {"relu", "clip", "maximum", "minimum",
                                                      "hard_sigmoid"};
@@ -299,6 +322,7 @@ std::shared_ptr<const PluginSet> load_plugins(bool keep_nan) {
   setenv("BYOC_CANARY", "1", 1);  // arenas and workspaces begin as NaN
   PluginSearch search;
   search.folders = {plugin_folder()};
+  for (const auto& [id, own] : plugin_options()) search.options[id].insert(own.begin(), own.end());
   if (keep_nan) search.options["onednn"].emplace("keep_nan", "1");
   return PluginSet::load(search);
 }

@@ -34,6 +34,10 @@ Sums sums_of(const Configuration& configuration);
 
 /// Makes load_plugins search this folder instead of the build's.
 void set_plugin_folder(std::string folder);
+/// Makes load_plugins pass an option, "ID.NAME=VALUE". Returns false for other texts.
+bool set_plugin_option(const std::string& text);
+/// Returns these options as flags, each after a space.
+std::string plugin_option_flags();
 /// Returns true for graphs in which NaN reaches an op that loses it by plugins/onednn/README.md,
 /// "Post-ops that lose NaN": one of that table, some steps after a convolution or a product.
 bool must_keep_nan(const Case& graph);
