@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Adds an op, a pass, a plugin and an option to a copy of the tree, and uses them.
+"""Adds an op, a pass, a plugin, an option and a kernel family to a copy of the tree, and uses them.
 
 The places that each of them takes are the table PLACES: an op has four (source, test, importer row, conformance
 sample), a pass four (source, declaration, row of the pipeline, golden test), a plugin one (its folder), an option one (a row of
-the table). Nothing else of the copy changes, and everything is found by the build.
+the table), a family of the llvm plugin two (its folder, a row of the list). Nothing else of the copy changes, and
+everything is found by the build.
 """
 import argparse
 import json
@@ -95,6 +96,57 @@ OPTION_ROW = """    {.name = "fold-mib",
        return at == from.options.end() ? std::string("64") : at->second;
      }},
 """
+FAMILY_SOURCE = """// SPDX-License-Identifier: Apache-2.0
+// A product and the softmax of its rows as one kernel: a row of sums is in the first cache when its softmax reads it.
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/ways.h"
+#include "plugins/llvm/topi/schedule.h"
+
+namespace byoc::llvm_plugin::row_softmax {
+namespace {
+
+constexpr const char* kCompute = "row_softmax";
+
+std::vector<Match> find(const Function& function, bool) {
+  const Ways ways(function);
+  std::vector<Match> out;
+  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+    if (!ways.is_op(node, "softmax")) continue;
+    const uint32_t product = ways.operands(node)[0].node;
+    if (ways.is_op(product, "matmul") && ways.readers(product).size() == 1)
+      out.push_back({{product, node}, {{product, "product"}}});
+  }
+  return out;
+}
+
+void add_computes(const FamilyCall& call, Strategies& out) {
+  if (call.match == nullptr || call.match->role(call.site.node) != "product") return;
+  te::Strategy own = out.front();
+  own.name = kCompute, own.level = kPreferred, own.has_generic_schedule = false;
+  out.push_back(std::move(own));
+}
+
+bool owns(std::string_view compute) { return compute == kCompute; }
+
+std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {
+  const bool has_product = std::ranges::any_of(
+      dag.stages, [](const te::Stage& stage) { return stage.compute == kCompute; });
+  if (!has_product) return std::nullopt;
+  topi::Template out = topi::default_template(dag, target);
+  out.kind = kCompute;
+  return out;
+}
+
+}  // namespace
+
+extern const Family kFamily{.name = kCompute,
+                            .find = find,
+                            .add_computes = add_computes,
+                            .owns = owns,
+                            .schedules = schedules};
+
+}  // namespace byoc::llvm_plugin::row_softmax
+"""
 SBATCH = """#!/usr/bin/env python3
 import os, shutil, sys
 folder = next(word.partition("=")[2] for word in sys.argv if word.startswith("--chdir="))
@@ -146,8 +198,12 @@ PLACES = {
     ],
     "plugin": [plugin_folder("plugins/added", "plugins/example/cpp/plugin.cc")],
     "option": [line_before("core/compile/option_table.cc", '    {.name = "tuning-log",', OPTION_ROW)],
+    "kernel family": [
+        new_file("plugins/llvm/families/row_softmax/family.cc", FAMILY_SOURCE),
+        line_before("plugins/llvm/families/families.inc", "BYOC_FAMILY(stem)", "BYOC_FAMILY(row_softmax)\n"),
+    ],
 }
-EXPECTED = {"op": 4, "pass": 4, "plugin": 1, "option": 1}
+EXPECTED = {"op": 4, "pass": 4, "plugin": 1, "option": 1, "kernel family": 2}
 
 
 def run(*command, **options):
@@ -225,6 +281,27 @@ def use_option(build, scratch):
     assert json.loads(sitting["options"]) == {"fold-mib": "7"}, sitting
 
 
+def use_family(build, scratch):
+    """The copy's llvm plugin computes a product and its softmax as one kernel, and as two without the family."""
+    rng = numpy.random.default_rng(1)
+    x, w = rng.standard_normal((40, 24), numpy.float32), rng.standard_normal((24, 56), numpy.float32)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Softmax", ["m"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, (40, 56))],
+                              [onnx.numpy_helper.from_array(w, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch / "family.onnx")
+    numpy.save(scratch / "family_x.npy", x)
+    model = (scratch / "family.onnx", "--compiler", "llvm", "--plugin", build / "lib/byoc/plugins/libbyoc_llvm.so")
+    for kernels, options in ((1, ()), (2, ("--plugin-option", "llvm.families=-row_softmax"))):
+        found = json.loads(run(build / "bin/byoc", "partition", *model, *options, "--json"))
+        assert found["partition"]["regions"] == kernels, found["partition"]
+        run(build / "bin/byoc", "run", *model, *options, "--input", f"x={scratch / 'family_x.npy'}", "--output-dir",
+            scratch / f"family{kernels}")
+        y = numpy.load(next((scratch / f"family{kernels}").glob("*.npy")))
+        terms = numpy.exp(x @ w - (x @ w).max(1, keepdims=True))
+        assert numpy.allclose(y, terms / terms.sum(1, keepdims=True), atol=1e-5), abs(y).max()
+
+
 def llvm_plugin():
     """The llvm plugin of the build that this test belongs to: a plugin works with every byoc of its ABI."""
     return os.environ["BYOC_LLVM_PLUGIN"]
@@ -253,9 +330,9 @@ def main():
     if options.objects and options.generator == "Ninja":
         count = reuse.put_same_objects(options.source, options.objects, options.copy, build, objects)
         print(f"objects of {options.objects}: {count}", flush=True)
-    run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_added", "ops_test", "golden_test",
+    run("cmake", "--build", build, "--target", "byoc", "byoc_json", "byoc_llvm", "byoc_added", "ops_test", "golden_test",
         env={**os.environ, "BYOC_REUSE": str(objects)})
-    for use in (use_op, use_pass, use_plugin, use_option):
+    for use in (use_op, use_pass, use_plugin, use_option, use_family):
         use(build, scratch)
         print(f"{use.__name__}: works", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
