@@ -82,6 +82,21 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
   return out;
 }
 
+// Parameters are the first nodes of a function, and no nodes of its graph.
+Result<std::vector<KernelGroup>> groups_of_graph(const FunctionToLower& function) {
+  InternArena arena;
+  InternScope scope(arena);
+  BYOC_TRY(IRModule module, read_function(function.graph_json, function.facts));
+  const Function& body = module.function(module.entry);
+  const auto params = static_cast<uint32_t>(std::ranges::count_if(
+      body.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); }));
+  std::vector<KernelGroup> out = groups_of(body);
+  for (KernelGroup& group : out) {
+    for (uint32_t& node : group.nodes) node -= params;
+  }
+  return out;
+}
+
 std::vector<FunctionModule> read_functions(std::span<const FunctionToLower> functions,
                                            const ForEach& for_each) {
   std::vector<FunctionModule> out(functions.size());

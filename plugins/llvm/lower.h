@@ -4,6 +4,7 @@
 #include "byoc/ir/intern.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/for_each.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/space.h"
@@ -19,8 +20,8 @@ struct Lowered {
 
 /// Facts about a function that its graph does not have.
 struct RequestFacts {
-  int64_t constants = 0;    // of the graph
-  bool exact_sums = false;  // BYOC_STRICT_FP
+  int64_t constants = 0;      // of the graph
+  bool exact_sums = false;    // BYOC_STRICT_FP
   std::string families = {};  // without, or preferred (kFamiliesAttr)
 };
 /// Reads a function, whose constants become parameters after the inputs. Errors: kBadGraph.
@@ -36,6 +37,9 @@ struct FunctionToLower {
   RequestFacts facts;
   topi::Point point = {};
 };
+/// Returns the kernels of several anchors that families find in a graph; their nodes are places in
+/// its "nodes". Errors: kBadGraph.
+Result<std::vector<KernelGroup>> groups_of_graph(const FunctionToLower& function);
 /// A function of a request, read, with its interned values: loops contain none of them.
 struct FunctionModule {
   InternArena arena;

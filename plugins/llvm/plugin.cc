@@ -59,6 +59,7 @@ class LlvmPlugin : public sdk::Plugin {
   std::optional<uint32_t> compat(std::string_view text) const override;
   std::string show(sdk::CompileRequest& request, std::string_view form) override;
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
+  std::vector<sdk::Group> partition(sdk::CompileRequest& request) override;
 
  private:
   KernelCache open_cache() const;
@@ -336,6 +337,14 @@ sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
   return out;
 }
 
+std::vector<sdk::Group> LlvmPlugin::partition(sdk::CompileRequest& request) {
+  std::vector<sdk::Group> out;
+  for (const KernelGroup& group :
+       value_of(groups_of_graph(functions_of(request, families_).at(0)), 0))
+    out.push_back({std::string(group.family), {group.nodes.begin(), group.nodes.end()}});
+  return out;
+}
+
 /// Returns the host's constant with that key, held.
 sdk::Held keep(const byoc_load& load, const std::string& key) {
   for (uint64_t k = 0; k < load.n_consts; ++k) {
@@ -412,7 +421,6 @@ std::optional<uint32_t> LlvmPlugin::compat(std::string_view text) const {
 }  // namespace byoc::llvm_plugin
 
 BYOC_PLUGIN(byoc::llvm_plugin::LlvmPlugin, "llvm", "0.1.0",
-            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR | BYOC_PLUGIN_LOOPS |
-                     BYOC_PLUGIN_ATTENTION | BYOC_PLUGIN_CHAINS,
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR | BYOC_PLUGIN_LOOPS,
             .priority = 100,
             .max_ops = 1 << 20)  // large functions are split here (split.h)

@@ -58,8 +58,7 @@ Status check_families(std::string_view text);
 /// only, as the families schedule Dags of one. One table for one translation.
 te::StrategyTable strategies();
 /// Returns the schedules of the family that the Dag's computes belong to, or of the first family
-/// that has some; nullopt where none has. A family that refuses its own compute is an error of its
-/// `at`.
+/// that has some; nullopt where none has. `at` fails where a family refuses its own compute.
 std::optional<topi::Template> family_template(const te::Dag& dag, const te::Target& target);
 /// Returns the same, or the default schedules.
 topi::Template template_of(const te::Dag& dag, const te::Target& target);

@@ -42,7 +42,7 @@ Status inline_where(te::Schedule& schedule, const te::Dag& dag,
                     const std::function<bool(size_t)>& is_inlined);
 
 /// Orders a result of another shape than the sums before it, such as one that moves the heads of
-/// attention: vectors of its last axis, the other axes for threads. Errors: those of the primitives.
+/// attention: vectors of its last axis, the other axes for threads. Errors: those of primitives.
 Status order_moved(te::Schedule& schedule, const te::Stage& stage, int64_t lanes);
 
 /// A reduction, and the stage that stores its results: the one that reads them, or a copy.

@@ -18,8 +18,8 @@ using TilingsOf = std::optional<TilingTemplate> (*)(const te::Stage& anchor,
                                                     const te::Target& target);
 
 /// Returns the template of a Dag with one anchor, whose result and sums have constant extents above
-/// 0; nullopt for others, and where there are no tilings. Where products are pairs of i16, tiles have a register
-/// less, which holds a product until it is added.
+/// 0; nullopt for others, and where there are no tilings. Where products are pairs of i16, tiles
+/// have a register less, which holds a product until it is added.
 std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of);
 
 }  // namespace byoc::llvm_plugin::topi

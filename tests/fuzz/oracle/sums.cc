@@ -230,10 +230,11 @@ Result<std::vector<SumErrors>> errors_of_sums(const OpDef& op, const Attrs& attr
   return out;
 }
 
-// The bound of plugins/llvm/families/winograd/README.md, which is above that of Strassen's products,
-// divided by the errors that oracle.cc allows per error seen. Transforms and sums of quarters add
-// and subtract values of several pixels, so that a small result next to large ones has an error of
-// their size. Winograd's convolutions have strides of 1 or 2, Strassen's one tap and any stride.
+// The bound of plugins/llvm/families/winograd/README.md, which is above the one of Strassen's
+// products, divided by the errors that oracle.cc allows per error seen. Transforms and sums of
+// quarters add and subtract values of several pixels, so that a small result next to large ones has
+// an error of their size. Winograd's convolutions have strides of 1 or 2, Strassen's one tap and
+// any stride.
 Status add_errors_of_tiles(const OpDef& op, const Attrs& attrs,
                            const std::vector<const Known*>& args, const std::vector<Known>& results,
                            SumErrors& errors) {

@@ -171,7 +171,7 @@ TEST(PackedProduct, MayHaveNoTerms) {
     ASSERT_TRUE(f.finish("main", {f.call(op, {a, b})}).ok());
     const te::Target target = llvm_plugin::host_target();
     auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
-                                   llvm_plugin::topi::strategies());
+                                   llvm_plugin::strategies());
     ASSERT_TRUE(dag.ok()) << dag.status().message();
     EXPECT_TRUE(llvm_plugin::lower_with_constants(*dag, 2, target).ok());
   }
