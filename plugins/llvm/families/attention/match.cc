@@ -29,7 +29,9 @@ class Finder : Ways {
   bool is_large(uint32_t scores, uint32_t values) const;
   std::optional<Match> match_of(uint32_t values) const;
   void add_operands(Match& match) const;
+  void add_masks(Match& match, uint32_t scores) const;
   bool may_copy(uint32_t node, const std::set<uint32_t>& copies) const;
+  bool may_feed(uint32_t node, const std::set<uint32_t>& own, int64_t scores) const;
   bool reads_again(uint32_t reader, uint32_t node) const;
   bool scales_moved(uint32_t node) const;
 
@@ -77,6 +79,7 @@ std::optional<Match> Finder::match_of(uint32_t values) const {
   if (std::ranges::any_of(out.nodes, [&](uint32_t node) { return is_taken_[node]; }))
     return std::nullopt;
   out.roles = {{to_scores->back(), kScoresRole}, {values, kValuesRole}};
+  add_masks(out, to_scores->back());
   add_operands(out);
   return out;
 }
@@ -144,6 +147,36 @@ void Finder::add_operands(Match& match) const {
     for (ValueId arg : operands(node)) next.insert(arg.node);
   }
   own.insert(copies.begin(), copies.end());
+  match.nodes.assign(own.begin(), own.end());
+}
+
+// Returns true for arithmetic on as many elements as there are scores, such as of a mask, which is
+// done where it is read: its readers are in the kernel, and read each element once.
+bool Finder::may_feed(uint32_t node, const std::set<uint32_t>& own, int64_t scores) const {
+  if (call(node) == nullptr || is_taken_[node] || function().nodes[node].types.size() != 1)
+    return false;
+  const FusionKind kind = call(node)->op->kind;
+  const bool is_arithmetic = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast;
+  return is_arithmetic && elements(type(node)) == scores &&
+         std::ranges::all_of(readers(node), [&](uint32_t reader) {
+           return own.contains(reader) && !reads_again(reader, node);
+         });
+}
+
+// Adds the arithmetic on what is added to the scores and the like, readers first.
+void Finder::add_masks(Match& match, uint32_t scores) const {
+  std::set<uint32_t> own(match.nodes.begin(), match.nodes.end()), next;
+  for (uint32_t node : own) {
+    if (!match.role(node).empty()) continue;
+    for (ValueId arg : operands(node)) next.insert(arg.node);
+  }
+  while (!next.empty()) {
+    const uint32_t node = *next.rbegin();
+    next.erase(node);
+    if (own.contains(node) || !may_feed(node, own, elements(type(scores)))) continue;
+    own.insert(node);
+    for (ValueId arg : operands(node)) next.insert(arg.node);
+  }
   match.nodes.assign(own.begin(), own.end());
 }
 

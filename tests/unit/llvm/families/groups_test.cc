@@ -121,6 +121,23 @@ const Program kPrograms[] = {
   return %2, %4
 })",
      {"conv2d_nchwc conv2d_nchwc"}},
+    {"a mask's arithmetic on as many elements as there are scores is done where it is read, what "
+     "another op reads as well and arithmetic on fewer elements is not",
+     R"(fn main(%q: f32[2,20,8], %k: f32[2,8,20], %v: f32[2,20,8], %m: f32[2,20,20],
+    %few: f32[20]) {
+  %0 = matmul(%q, %k)
+  %1 = tanh(%m)
+  %2 = negative(%1)
+  %3 = exp(%m)
+  %4 = add(%2, %3)
+  %5 = add(%0, %4)
+  %6 = sigmoid(%few)
+  %7 = add(%5, %6)
+  %8 = softmax(%7)
+  %9 = matmul(%8, %v)
+  return %9, %3
+})",
+     {"matmul tanh negative add add add softmax matmul"}},
     {"no chain has a value that something else reads, an image of less than 1 MiB, a window of "
      "more than 7 columns, a convolution of one pixel each with strides or pads, or one of whole "
      "windows; the second of two depthwise convolutions takes the projection",
