@@ -10,10 +10,6 @@ std::function<double(const te::Site&)> cost_of(double cycles) {
   return [ns = cycles / kCyclesPerNs](const te::Site&) { return ns; };
 }
 
-void yield_to_next(Strategies& out) {
-  for (te::Strategy& other : out) other.level = std::min(other.level, kPreferred - 1);
-}
-
 bool has_exact_sums(const te::Site& site) { return site.function->attrs.b(kExactSumsAttr, false); }
 
 bool has_constant_weight(const te::Site& site, size_t operand) {

@@ -10,15 +10,15 @@ inline constexpr const char* kInputsAttr = "llvm.inputs";
 /// The attribute of a function without results that round otherwise than direct sums.
 inline constexpr const char* kExactSumsAttr = "llvm.exact_sums";
 
-/// Levels of computes; the direct one has 10.
+/// Levels of computes; the direct one has 10. A possible one is never the usual choice. Of the
+/// others the one of the least estimated cost is, or where there are no estimates the one of the
+/// highest level.
 inline constexpr int kPossible = 5, kPreferred = 20;
 /// Estimates are in cycles, of a processor of 4 GHz.
 inline constexpr double kCyclesPerNs = 4;
 
 /// Returns a strategy's estimate.
 std::function<double(const te::Site&)> cost_of(double cycles);
-/// Makes the computes so far possible ones.
-void yield_to_next(Strategies& out);
 
 bool has_exact_sums(const te::Site& site);
 /// Returns true for weights that are constants, or parameters after the inputs of a graph that came

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
+#include <cmath>
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
@@ -102,25 +102,44 @@ class Matches {
   bool has_one_kernel_ = true;
 };
 
-// Gives the computes from `first` on the highest level.
-void prefer(Strategies& out, size_t first) {
-  if (first == out.size()) return;
-  int highest = 0;
-  for (const te::Strategy& strategy : out) highest = std::max(highest, strategy.level);
-  auto best = std::max_element(out.begin() + static_cast<ptrdiff_t>(first), out.end(),
-                               [](const auto& a, const auto& b) { return a.level < b.level; });
-  best->level = highest + 1;
+int highest_level(const Strategies& all) {
+  return std::ranges::max_element(all, {}, &te::Strategy::level)->level;
+}
+
+// Makes the compute of the least estimated cost the usual one, of those that may be.
+void take_cheapest(const te::Site& site, Strategies& out) {
+  te::Strategy* best = nullptr;
+  double least = INFINITY;
+  for (te::Strategy& strategy : out) {
+    if (strategy.level <= kPossible || !strategy.cost_ns) continue;
+    const double cost = strategy.cost_ns(site);
+    if (cost < least) best = &strategy, least = cost;
+  }
+  if (best != nullptr) best->level = highest_level(out) + 1;
+}
+
+// Makes the best of a family's computes the usual one: the one that would be, or the cheapest.
+void prefer(const te::Site& site, Strategies& out, std::span<te::Strategy> own) {
+  const auto order = [&](const te::Strategy& s) {
+    return std::pair(-s.level, s.cost_ns ? s.cost_ns(site) : INFINITY);
+  };
+  std::ranges::min_element(own, {}, order)->level = highest_level(out) + 1;
 }
 
 void add_computes(const Matches& matches, const te::Site& site, Strategies& out) {
   const Matches::Found* found = matches.at(site.node);
+  std::vector<std::pair<size_t, size_t>> preferred;  // ranges of `out`
   for (const Family* family : kFamilies) {
     if (family->add_computes == nullptr || matches.wishes().excludes(*family)) continue;
     if (found != nullptr && found->family != family) continue;
     const size_t first = out.size();
     family->add_computes({site, found == nullptr ? nullptr : &found->match}, out);
-    if (matches.wishes().prefers(*family)) prefer(out, first);
+    if (matches.wishes().prefers(*family) && out.size() > first)
+      preferred.emplace_back(first, out.size());
   }
+  take_cheapest(site, out);
+  for (const auto& [first, end] : preferred)
+    prefer(site, out, std::span(out).subspan(first, end - first));
   if (!matches.has_one_kernel())
     std::erase_if(out, [](const te::Strategy& s) { return !s.has_generic_schedule; });
 }

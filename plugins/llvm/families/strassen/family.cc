@@ -13,8 +13,16 @@ namespace {
 
 using namespace topi;
 
-// Appends Strassen's products where they cost less than direct sums. Of constant matrices they are
-// the usual choice; of others the sums would be made in every run.
+te::Strategy strategy_of(ComputeFn compute, double cycles, int level) {
+  te::Strategy out{.name = kCompute, .level = level};
+  out.compute = std::move(compute);
+  out.cost_ns = cost_of(cycles);
+  out.has_generic_schedule = false;
+  return out;
+}
+
+// Appends products where they may cost less than direct sums. Of a matrix that is no constant the
+// sums would be made in every run.
 void add_product_of_call(const te::Site& site, Strategies& out) {
   std::optional<Product> product = product_of(site);
   if (!product || !fits_caches(*product, *site.target)) return;
@@ -22,34 +30,24 @@ void add_product_of_call(const te::Site& site, Strategies& out) {
   const double cycles = cycles_of(*product, *site.target);
   const double direct = direct_cycles_of(*product, *site.target);
   if (cycles >= direct) return;
-  te::Strategy strategy{.name = kCompute, .level = kPossible};
-  if (has_constant_weight(site)) strategy.level = kPreferred;
-  strategy.compute = compute_of(*product);
-  strategy.cost_ns = cost_of(cycles);
-  strategy.has_generic_schedule = false;
   out.front().cost_ns = cost_of(direct);
-  out.push_back(std::move(strategy));
+  out.push_back(strategy_of(compute_of(*product), cycles,
+                            has_constant_weight(site) ? kPreferred : kPossible));
 }
 
-// Appends Strassen's products for a convolution of one pixel with constant weights, the usual
-// choice where they cost less than direct sums.
+// Appends products for a convolution of one pixel with constant weights.
 void add_image(const te::Site& site, Strategies& out) {
   const std::optional<Pointwise> conv = pointwise_of(site);
   if (!conv || !has_constant_weight(site)) return;
   const std::optional<Product> plan = plan_of(*conv, *site.target);
   if (!plan) return;
-  const double cycles = image_cycles_of(*plan, *site.target);
   const double direct = direct_cycles_of(*conv, *site.target);
-  const bool is_usual = cycles < direct;
   for (te::Strategy& other : out) {
-    if (is_usual) other.level = std::min(other.level, kPreferred - 1);
-    if (other.name == "pointwise" || other.name == kJoinedCompute) other.cost_ns = cost_of(direct);
+    if (other.name == "pointwise" || other.name == topi::kJoinedCompute)
+      other.cost_ns = cost_of(direct);
   }
-  te::Strategy strategy{.name = kCompute, .level = is_usual ? kPreferred : kPossible};
-  strategy.compute = compute_of(*conv, *plan);
-  strategy.cost_ns = cost_of(cycles);
-  strategy.has_generic_schedule = false;
-  out.push_back(std::move(strategy));
+  out.push_back(
+      strategy_of(compute_of(*conv, *plan), image_cycles_of(*plan, *site.target), kPreferred));
 }
 
 // Tiles the products of quarters of matrices. The knob "tile" is rows by the one block of columns.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/winograd/schedule.h"
+#include "plugins/llvm/tiling/tile.h"
 #include "plugins/llvm/topi/points.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace byoc::llvm_plugin::winograd {
 namespace {
@@ -17,29 +19,24 @@ constexpr size_t kMostValues = 24;  // of a knob
 // "6x2": 6 tiles by 2 blocks of products in registers; the number of batches of an image.
 constexpr const char *kTileKnob = "winograd_tile", *kBatchesKnob = "winograd_batches";
 
-// Appends Winograd's computes, each with a level above the direct one's where it costs less. Of
-// several the cheapest has the highest level.
+// Filters that are no constants would be transformed in every run: possible, and never usual.
 void add_computes(const FamilyCall& call, Strategies& out) {
   const te::Site& site = call.site;
-  if (has_exact_sums(site)) return;
-  const std::optional<Conv> conv = conv_of(site);
+  const std::optional<Conv> conv = has_exact_sums(site) ? std::nullopt : conv_of(site);
   if (!conv) return;
-  const bool is_constant = has_constant_weight(site);
-  double least = direct_cycles_of(*conv, *site.target);
-  out.front().cost_ns = cost_of(least);
-  if (has_half_blocks(site))  // the compute that joins two of them
-    least *= static_cast<double>((conv->o_blocks + 1) / 2) / static_cast<double>(conv->o_blocks);
+  const double direct = direct_cycles_of(*conv, *site.target);
+  for (te::Strategy& other : out) {
+    const bool is_joined = other.name == topi::kJoinedWindows;
+    const double blocks = static_cast<double>(conv->o_blocks);
+    if (is_joined) other.cost_ns = cost_of(direct * std::ceil(blocks / 2) / blocks);
+    else if (other.name == "direct") other.cost_ns = cost_of(direct);
+  }
+  const int level = has_constant_weight(site) ? kPreferred : kPossible;
   for (const Tile& tile : tiles_of(*conv)) {
-    const double cycles = cycles_of(shape_of(*conv, tile), *site.target);
-    te::Strategy strategy{.name = name_of(tile), .level = kPossible};
+    te::Strategy strategy{.name = name_of(tile), .level = level};
     strategy.compute = compute_of(*conv, tile);
-    strategy.cost_ns = cost_of(cycles);
+    strategy.cost_ns = cost_of(cycles_of(shape_of(*conv, tile), *site.target));
     strategy.has_generic_schedule = false;
-    if (is_constant && cycles < least) {
-      yield_to_next(out);
-      strategy.level = kPreferred;
-      least = cycles;
-    }
     out.push_back(std::move(strategy));
   }
 }
