@@ -84,15 +84,27 @@ Bytes moved_by(double error, const std::vector<double>& operand, TypeId type, co
   return from_elements(type, values);
 }
 
+/// Returns one of two signs for an element, as if drawn at random.
+double sign_of(size_t element) {
+  uint64_t x = (element + 1) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
+  return (x >> 63) != 0 ? 1 : -1;
+}
+
 /// Moves every element by its error. All sums of the first evaluation move the same way, as those
-/// of equal terms do, the others at random.
+/// of equal terms do. Each sum moves up in one of the next two and down in the other: where a clip
+/// follows, one of them shows on which side of its edge the result may be. Others move at random.
 Bytes moved_by_sums(const SumErrors& errors, size_t trial, TypeId type, const Buffer& data,
                     std::mt19937_64& next) {
   std::vector<double> values = elements(type, data);
   const double common = symmetric(next);
   for (size_t k = 0; k < values.size(); ++k) {
     const double random = symmetric(next);
-    values[k] += std::copysign(errors[k], trial == 0 ? common : random);
+    const double sign = trial == 0   ? common
+                        : trial == 1 ? sign_of(k)
+                        : trial == 2 ? -sign_of(k)
+                                     : random;
+    values[k] += std::copysign(errors[k], sign);
   }
   return from_elements(type, values);
 }
