@@ -29,6 +29,7 @@ Json plugin_json(const Plugin& plugin) {
   for (const PluginFlagName& row : kFlags)
     json[std::string(row.name)] = (plugin.flags() & row.flag) != 0;
   json["judges"] = plugin.has_judge();
+  json["groups"] = plugin.has_partition();
   json["max_ops"] = plugin.max_ops();
   json["max_bytes"] = plugin.max_bytes();
   json["library"] = plugin.path();

@@ -18,6 +18,7 @@ std::string flags_text(const Plugin& plugin) {
   for (const PluginFlagName& row : plugin_flag_names()) {
     if (plugin.flags() & row.flag) out += cat(out.empty() ? "" : ", ", row.name);
   }
+  if (plugin.has_partition()) out += cat(out.empty() ? "" : ", ", "groups");
   return out;
 }
 
