@@ -11,6 +11,8 @@
 //           }
 // A parameter with named sizes gets its extents from the tensor, and so does every other use of
 // these names.
+#include <algorithm>
+
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/pass/bind.h"

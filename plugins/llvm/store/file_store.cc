@@ -14,6 +14,7 @@
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/check.h"
+#include "byoc/base/status.h"
 
 namespace byoc::llvm_plugin {
 namespace {
