@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import reuse
 
@@ -288,13 +288,13 @@ def use_family(build, scratch):
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Softmax", ["m"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, (40, 56))],
-                              [onnx.numpy_helper.from_array(w, "w")])
+                              [numpy_helper.from_array(w, "w")])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch / "family.onnx")
     numpy.save(scratch / "family_x.npy", x)
     model = (scratch / "family.onnx", "--compiler", "llvm", "--plugin", build / "lib/byoc/plugins/libbyoc_llvm.so")
     for kernels, options in ((1, ()), (2, ("--plugin-option", "llvm.families=-row_softmax"))):
-        found = json.loads(run(build / "bin/byoc", "partition", *model, *options, "--json"))
-        assert found["partition"]["regions"] == kernels, found["partition"]
+        made = json.loads(run(build / "bin/byoc", "compile", *model, *options, "-o", scratch / "family.byoc", "--json"))
+        assert made["modules"][0]["functions"] == kernels, made
         run(build / "bin/byoc", "run", *model, *options, "--input", f"x={scratch / 'family_x.npy'}", "--output-dir",
             scratch / f"family{kernels}")
         y = numpy.load(next((scratch / f"family{kernels}").glob("*.npy")))

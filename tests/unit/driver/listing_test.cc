@@ -37,7 +37,7 @@ TEST(PluginsCommand, PrintsEveryFlagAndTheOrderInWhichOpsAreOffered) {
   std::string line = "plugins" + plugin("a") + plugin("b") + plugin("kernels");
   Ran ran = byoc(line);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, testing::ContainsRegex("kernels +1.0.0 +0 +default, one_anchor "));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("kernels +1.0.0 +0 +default, one_anchor, groups "));
   EXPECT_THAT(ran.out, testing::ContainsRegex(
                            "\norder: .*a, b \\(highest priority first; --compiler A,B sets"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("\nrest:  .*json.* \\(plugins with the flag def"));
@@ -46,7 +46,8 @@ TEST(PluginsCommand, PrintsEveryFlagAndTheOrderInWhichOpsAreOffered) {
   EXPECT_THAT(json["defaults"].dump(), HasSubstr("\"kernels\""));
   for (const Json& one : json["plugins"])
     EXPECT_EQ(one["one_anchor"], one["id"] == "kernels" || one["id"] == "llvm");
-  for (const Json& one : json["plugins"]) EXPECT_EQ(one["groups"], one["id"] == "llvm");
+  for (const Json& one : json["plugins"])
+    EXPECT_EQ(one["groups"], one["id"] == "kernels" || one["id"] == "llvm");
   for (const char* flag : {"attention", "chains"})  // of older plugins, without effect
     for (const Json& one : json["plugins"]) EXPECT_EQ(one[flag], false);
   for (const Json& one : json["plugins"])
