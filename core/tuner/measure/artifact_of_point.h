@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The work of builders: the right outputs of a task, and a point of it as an artifact.
+#include "byoc/host/plugins.h"
 #include "byoc/tune/space.h"
 #include "core/tools/replay/replay_case.h"
 
