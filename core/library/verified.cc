@@ -62,6 +62,7 @@ Result<VerifiedModel> verify_file(const ModelOptions& options, VerifyRequest req
   out.plugins = request.build.plugins;
   if (request.against.empty()) {
     BYOC_TRY(request.against, reference_plugin(*out.plugins));
+    request.is_default = true;
   }
   out.against = request.against;
   BYOC_TRY(out.verification, hooks.compare ? hooks.compare(std::move(module), request)

@@ -172,9 +172,8 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
   shown.doing = [&progress](std::string_view what) { progress.show(what); };
   shown.outputs_compared = [&](const std::vector<ComparedValue>& outputs) {
     progress.clear();
-    std::string inputs = is_data_set(request.against)
-                             ? ""
-                             : cat(", inputs not given are random, seed ", request.seed);
+    std::string inputs =
+        request.has_data_set() ? "" : cat(", inputs not given are random, seed ", request.seed);
     cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
                         outputs_text(outputs)),
                     common);

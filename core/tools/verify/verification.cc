@@ -42,7 +42,7 @@ class Verifier {
         border_tolerance_(border_tolerance(module_, request.tolerance)) {}
 
   Result<Verification> run() {
-    if (is_data_set(request_.against)) {
+    if (request_.has_data_set()) {
       BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
       BYOC_TRY_STATUS(compare_with_stored());
     } else {
@@ -300,6 +300,7 @@ Result<std::string> reference_plugin(const PluginSet& plugins) {
   std::string id;
   for (const auto& plugin : plugins.all()) {
     if (plugin->is_default_codegen()) id = plugin->id();
+    if (id == kReferencePlugin) break;
   }
   if (!id.empty()) return id;
   return not_found("no plugin takes every op, so there is nothing to compare with")
@@ -311,6 +312,8 @@ bool is_data_set(const std::string& against) {
   std::error_code error;
   return std::filesystem::is_directory(against, error);
 }
+
+bool VerifyRequest::has_data_set() const { return !is_default && is_data_set(against); }
 
 Result<std::vector<std::string>> stored_shapes(const std::string& model,
                                                const std::string& folder) {

@@ -16,7 +16,8 @@ namespace byoc::driver {
 
 struct VerifyRequest {
   BuildOptions build;
-  std::string against;              // a plugin's id, or a test_data_set folder
+  std::string against;      // a plugin's id, or a test_data_set folder
+  bool is_default = false;  // `against` is reference_plugin(), also where a folder has its name
   std::vector<std::string> inputs;  // as --input
   uint64_t seed = 0;
   double tolerance = -1;  // relative to the largest value; -1: by dtype
@@ -24,6 +25,7 @@ struct VerifyRequest {
   std::function<void(std::string_view)> doing;  // called before work that takes time; may be empty
   /// Called when the outputs are compared, before the regions are; may be empty.
   std::function<void(const std::vector<ComparedValue>&)> outputs_compared;
+  bool has_data_set() const;  // `against` is a folder
 };
 
 struct BadRegion {
@@ -58,7 +60,10 @@ struct Verification {
   bool passed() const;
 };
 
-/// Returns the last of the default codegens in order of priority, which is the simplest.
+/// The plugin of the reference kernels, which are the definitions of the ops.
+inline constexpr std::string_view kReferencePlugin = "json";
+/// Returns that plugin; where it is not loaded, the last of the default codegens in order of
+/// priority. Another default codegen of low priority may be the one to be verified.
 /// Errors: slug "no-default-codegen".
 Result<std::string> reference_plugin(const PluginSet& plugins);
 /// Returns true when `against` is a folder.

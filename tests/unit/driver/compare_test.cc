@@ -8,6 +8,9 @@
 #include <limits>
 
 #include "core/tools/model/value_scale.h"
+#include "core/tools/verify/verification.h"
+#include "support/paths.h"
+#include "support/temp_folder.h"
 
 namespace byoc::test {
 namespace {
@@ -159,6 +162,35 @@ TEST(ValueScale, MeasuresMasksAgainstThemselves) {
   auto difference = driver::compare_to_largest(floats({12, -1.001e9F}), floats(right), 1e-4);
   EXPECT_FALSE(difference.is_equal);
   EXPECT_EQ(difference.worst, 1);
+}
+
+std::shared_ptr<const PluginSet> load(const std::vector<std::string>& files) {
+  PluginSearch search;
+  search.files = files;
+  return PluginSet::load(search);
+}
+
+// A default codegen with a lower priority, such as one that a user is writing, is not compared with
+// itself, nor others with it.
+TEST(ReferencePlugin, IsThatOfTheReferenceKernels) {
+  const std::string kernels = cat(BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_kernels.so");
+  const std::string json = cat(BYOC_PLUGIN_DIR, "/libbyoc_json.so");
+  EXPECT_EQ(*driver::reference_plugin(*load({kernels, json})), "json");
+  EXPECT_EQ(*driver::reference_plugin(*load({kernels})), "kernels");
+  EXPECT_EQ(driver::reference_plugin(*load({})).status().slug(), "no-default-codegen");
+}
+
+// A folder of that name in the current one is data only when the user has named it.
+TEST(ReferencePlugin, IsNoFolderOfItsName) {
+  TempFolder folder;
+  driver::VerifyRequest request;
+  request.against = folder.path();
+  EXPECT_TRUE(request.has_data_set());
+  request.is_default = true;
+  EXPECT_FALSE(request.has_data_set());
+  request.against = "json";
+  request.is_default = false;
+  EXPECT_FALSE(request.has_data_set());
 }
 
 }  // namespace
