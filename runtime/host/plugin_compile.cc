@@ -289,6 +289,8 @@ Result<std::vector<uint32_t>> nodes_of(const Json& json, const std::string& name
   return out;
 }
 
+constexpr size_t kMostNameBytes = 256;  // names are printed
+
 Result<PluginGroup> group_of(const Json& json, uint64_t n_nodes) {
   const bool is_group = json.is_object() && json.contains("name") && json.contains("nodes") &&
                         json["name"].is_string() && json["nodes"].is_array();
@@ -297,6 +299,11 @@ Result<PluginGroup> group_of(const Json& json, uint64_t n_nodes) {
         cat("a group has the text \"name\" and the list \"nodes\", not ", json_text(json)));
   PluginGroup out{json["name"].get<std::string>(), {}};
   if (out.name.empty()) return invalid("a group has no name: \"name\" is empty");
+  const bool is_text = std::ranges::all_of(
+      out.name, [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '\x7f'; });
+  if (!is_text || out.name.size() > kMostNameBytes)
+    return invalid(cat("the name of a group has control characters or more than ", kMostNameBytes,
+                       " bytes: ", json_text(json["name"])));
   BYOC_TRY(out.nodes, nodes_of(json["nodes"], out.name, n_nodes));
   return out;
 }

@@ -159,6 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
         GarbageReply{R"({"groups":[{"nodes":[0,1]}]})", "a group has the text \"name\""},
         GarbageReply{R"({"groups":[{"name":7,"nodes":[0,1]}]})", "a group has the text \"name\""},
         GarbageReply{R"({"groups":[{"name":"","nodes":[0,1]}]})", "a group has no name"},
+        GarbageReply{R"({"groups":[{"name":"a\u001b[31m","nodes":[0,1]}]})",
+                     "the name of a group has control characters or more than 256 bytes"},
         GarbageReply{R"({"groups":[{"name":"a","nodes":[]}]})",
                      "group \"a\" has 0 nodes, and a group has at least two"},
         GarbageReply{R"({"groups":[{"name":"a","nodes":[3]}]})",
