@@ -48,11 +48,6 @@ te::StrategySelector recording(Computes& out, Costs& costs) {
   };
 }
 
-Result<te::Dag> translate(const IRModule& module, const te::Target& target,
-                          const te::StrategySelector& selector) {
-  return te::translate_to_te(module, module.function(module.entry), target, selector, strategies());
-}
-
 std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::Target& target) {
   auto out = std::make_unique<Variant>(Variant{std::move(compute), std::move(dag), {}});
   out->schedules = sketch::template_of(out->dag, target);

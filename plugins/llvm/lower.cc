@@ -18,11 +18,6 @@ namespace {
 // kernels would cost a minute of LLVM's time.
 constexpr int64_t kMostSmallKernels = 64;
 
-Result<te::Dag> translate(const IRModule& module, const te::Target& target) {
-  return te::translate_to_te(module, module.function(module.entry), target, te::by_level(),
-                             strategies());
-}
-
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
   BYOC_TRY(te::Dag dag, translate(module, target));
   BYOC_TRY(KernelLoops out, lower_with_constants(dag, dag.inputs.size(), target));

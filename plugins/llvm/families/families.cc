@@ -4,6 +4,7 @@
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/schedule.h"
 
 // A row is the only place that a family takes outside of its folder.
@@ -183,6 +184,7 @@ const Family& family_named(std::string_view name) {
 }
 
 Status check_families(std::string_view text) {
+  std::vector<std::string_view> named;
   for (bool is_last = text.empty(); !is_last;) {
     const size_t end = text.find(',');
     const std::string_view word = text.substr(0, end);
@@ -193,6 +195,9 @@ Status check_families(std::string_view text) {
       return invalid(cat("families: \"", word, "\" is none; a sign and one of ",
                          names_of_families(), ", separated by commas, such as \"-winograd\""))
           .with_slug("bad-option");
+    if (std::ranges::find(named, word.substr(1)) != named.end())
+      return invalid(cat("families: ", word.substr(1), " is named twice")).with_slug("bad-option");
+    named.push_back(word.substr(1));
     is_last = end == std::string_view::npos;
     if (!is_last) text.remove_prefix(end + 1);
   }
@@ -212,6 +217,41 @@ te::StrategyTable strategies() {
         if (!out.empty()) add_computes(at->second, site, out);
         return out;
       };
+}
+
+namespace {
+
+// Removes the computes that nothing reads, readers first.
+void drop_unread(te::Dag& dag) {
+  std::vector<bool> is_read(dag.stages.size(), false);
+  auto read = [&](const te::Tensor& tensor) { is_read[te::stage_of(dag, tensor)] = true; };
+  for (const te::Tensor& output : dag.outputs) read(output);
+  for (size_t s = dag.stages.size(); s-- > 0;) {
+    const te::Stage& stage = dag.stages[s];
+    if (const auto* procedure = std::get_if<te::Procedure>(&stage.kind)) {
+      is_read[s] = true;
+      for (const te::Tensor& input : procedure->inputs) read(input);
+    }
+    const te::Compute* compute = topi::compute_of(stage);
+    if (compute == nullptr) is_read[s] = true;
+    if (compute == nullptr || !is_read[s]) continue;
+    for (const te::Load* load : topi::loads_of(*compute)) read(load->tensor);
+  }
+  size_t kept = 0;
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    if (is_read[s] && kept++ != s) dag.stages[kept - 1] = std::move(dag.stages[s]);
+  }
+  dag.stages.resize(kept);
+}
+
+}  // namespace
+
+Result<te::Dag> translate(const IRModule& module, const te::Target& target,
+                          const te::StrategySelector& selector) {
+  BYOC_TRY(te::Dag out, te::translate_to_te(module, module.function(module.entry), target, selector,
+                                            strategies()));
+  drop_unread(out);
+  return out;
 }
 
 std::optional<topi::Template> family_template(const te::Dag& dag, const te::Target& target) {

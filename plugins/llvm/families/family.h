@@ -57,6 +57,11 @@ Status check_families(std::string_view text);
 /// function with several anchors that no family has matched has computes with a generic schedule
 /// only, as the families schedule Dags of one. One table for one translation.
 te::StrategyTable strategies();
+/// Translates the entry of a module with these strategies. Stages that neither an output nor a
+/// check reads are left out: of a product whose shape alone is read there is nothing to schedule.
+/// Errors: those of translate_to_te.
+Result<te::Dag> translate(const IRModule& module, const te::Target& target,
+                          const te::StrategySelector& selector = te::by_level());
 /// Returns the schedules of the family that the Dag's computes belong to, or of the first family
 /// that has some; nullopt where none has. `at` fails where a family refuses its own compute.
 std::optional<topi::Template> family_template(const te::Dag& dag, const te::Target& target);

@@ -5,8 +5,10 @@
 #include <set>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/constants/kernel_loops.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/machine/machine.h"
+#include "unit/llvm/run_loops.h"
 
 namespace byoc {
 namespace {
@@ -146,6 +148,25 @@ TEST(Families, ReportTheirOwnRefusals) {
   EXPECT_THAT(schedule.status().help(), testing::HasSubstr("llvm.families=-winograd"));
 }
 
+// Nothing is left of a product of which another op reads the shape.
+TEST(Families, LeaveOutWhatNothingReads) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  const ValueId x = f.param("x", {DType::kF32, {16, 32}});
+  const ValueId w = f.param("w", {DType::kF32, {32, 64}});
+  ASSERT_TRUE(f.finish("main", {f.call("eye_like", {f.call("matmul", {x, w})})}).ok());
+  module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});
+  const te::Target target = llvm_plugin::host_target();
+  const auto dag = llvm_plugin::translate(module, target);
+  ASSERT_TRUE(dag.ok()) << dag.status().message();
+  const auto kernel = llvm_plugin::lower_with_constants(*dag, 1, target);
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  const std::vector<test::Data> inputs = {test::f32(std::vector<float>(16 * 32)),
+                                          test::f32(std::vector<float>(32 * 64))};
+  const std::vector<float> y = test::run_loops(kernel->loops, inputs)[0].as<float>();
+  for (size_t k = 0; k < y.size(); ++k) EXPECT_EQ(y[k], k / 64 == k % 64 ? 1.0F : 0.0F) << k;
+}
+
 TEST(Families, AreNamedByTheOption) {
   EXPECT_TRUE(llvm_plugin::check_families("").ok());
   EXPECT_TRUE(llvm_plugin::check_families("-winograd,+chain").ok());
@@ -154,6 +175,7 @@ TEST(Families, AreNamedByTheOption) {
     EXPECT_EQ(status.slug(), "bad-option") << text;
     EXPECT_THAT(status.message(), testing::HasSubstr("strassen")) << text;
   }
+  EXPECT_EQ(llvm_plugin::check_families("-chain,+chain").slug(), "bad-option");
 }
 
 }  // namespace
