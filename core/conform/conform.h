@@ -74,7 +74,8 @@ struct Outcomes {
   std::map<std::string, OpCoverage> ops;  // of group 5
   std::vector<std::string> not_covered;   // ops that the kit has no sample for
 };
-/// Runs the checks of `groups` in the order of the table, and before each the checks that it needs.
+/// Runs the checks of `groups` in the order of the table, and before each the checks that it needs;
+/// of those of other groups the ones that failed follow, as the reason why others were skipped.
 /// Calls `finished` after each check. Errors: kCancelled after Ctrl-C, slug "usage" for options of
 /// another plugin.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,

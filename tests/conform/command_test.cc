@@ -47,6 +47,15 @@ TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
   EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"9\""));
 }
 
+// A check of another group that the chosen ones need, and that failed, is named and counts.
+TEST(CheckPluginCommand, NamesWhatTheChosenGroupsNeedAndLack) {
+  Ran ran = Byoc()("check-plugin " + fault_path("faulty_none") +
+                   " --group groups --plugin-option faulty.fault=open");
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("needs instance"));
+  EXPECT_THAT(ran.out, HasSubstr("no licence"));
+}
+
 TEST(CheckPluginCommand, TellsWrongUse) {
   Byoc byoc;
   EXPECT_EQ(byoc("check-plugin").code, 2);

@@ -57,6 +57,14 @@ class Runner {
     return finished_.emplace(check.name, std::move(out)).first->second;
   }
 
+  /// Returns a check that another one needed and that failed; null for others.
+  const Finished* failed(const Check& check) const {
+    auto known = finished_.find(check.name);
+    const bool has_failed =
+        known != finished_.end() && known->second.answer.outcome == Outcome::kFail;
+    return has_failed ? &known->second : nullptr;
+  }
+
  private:
   static const Check& by_name(std::string_view name) {
     for (const Check& check : all_checks()) {
@@ -155,13 +163,22 @@ Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
   BYOC_TRY_STATUS(check_option_ids(context));
   Runner runner(context);
   Outcomes out;
+  auto is_wanted = [&](const Check& check) {
+    return std::find(groups.begin(), groups.end(), check.group) != groups.end();
+  };
   for (const Check& check : all_checks()) {
-    if (std::find(groups.begin(), groups.end(), check.group) == groups.end()) continue;
+    if (!is_wanted(check)) continue;
     const Finished& one = runner.finish(check);
     if (process::interrupted())
       return Status(Code::kCancelled, "interrupted").with_slug("interrupted");
     finished(one);
     out.checks.push_back(one);
+  }
+  for (const Check& check : all_checks()) {  // why others were skipped
+    const Finished* needed = is_wanted(check) ? nullptr : runner.failed(check);
+    if (needed == nullptr) continue;
+    finished(*needed);
+    out.checks.push_back(*needed);
   }
   if (context.manifest().ok())
     out.id = context.manifest()->id, out.version = context.manifest()->version;
