@@ -75,9 +75,9 @@ struct Outcomes {
   std::vector<std::string> not_covered;   // ops that the kit has no sample for
 };
 /// Runs the checks of `groups` in the order of the table, and before each the checks that it needs;
-/// of those of other groups the ones that failed follow, as the reason why others were skipped.
-/// Calls `finished` after each check. Errors: kCancelled after Ctrl-C, slug "usage" for options of
-/// another plugin.
+/// one of another group that failed follows, as the reason why others were skipped. Calls
+/// `finished` after each check. Errors: kCancelled after Ctrl-C, slug "usage" for options of another
+/// plugin.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
@@ -175,8 +176,6 @@ std::string_view Match::role(uint32_t node) const {
   return at == roles.end() ? std::string_view() : at->second;
 }
 
-std::span<const Family* const> all_families() { return kFamilies; }
-
 const Family& family_named(std::string_view name) {
   const auto* known = std::ranges::find(kFamilies, name, &Family::name);
   BYOC_CHECK(known != std::end(kFamilies), cat("there is a kernel family ", name));
@@ -221,10 +220,14 @@ te::StrategyTable strategies() {
 
 namespace {
 
-// Removes the computes that nothing reads, readers first.
+// Removes the computes that nothing reads, readers first. Linear.
 void drop_unread(te::Dag& dag) {
   std::vector<bool> is_read(dag.stages.size(), false);
-  auto read = [&](const te::Tensor& tensor) { is_read[te::stage_of(dag, tensor)] = true; };
+  std::unordered_map<const void*, size_t> stage_of;  // by Tensor::id()
+  for (size_t s = 0; s < dag.stages.size(); ++s) {
+    for (const te::Tensor& output : dag.stages[s].outputs) stage_of[output.id()] = s;
+  }
+  auto read = [&](const te::Tensor& tensor) { is_read[stage_of.at(tensor.id())] = true; };
   for (const te::Tensor& output : dag.outputs) read(output);
   for (size_t s = dag.stages.size(); s-- > 0;) {
     const te::Stage& stage = dag.stages[s];

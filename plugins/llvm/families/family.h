@@ -42,8 +42,6 @@ struct Family {
   std::optional<topi::Template> (*schedules)(const te::Dag&, const te::Target&) = nullptr;
 };
 
-/// Returns all families, in the order in which they are tried.
-std::span<const Family* const> all_families();
 /// Returns the family of that name. Aborts when there is none.
 const Family& family_named(std::string_view name);
 
