@@ -76,8 +76,8 @@ struct Outcomes {
 };
 /// Runs the checks of `groups` in the order of the table, and before each the checks that it needs;
 /// one of another group that failed follows, as the reason why others were skipped. Calls
-/// `finished` after each check. Errors: kCancelled after Ctrl-C, slug "usage" for options of another
-/// plugin.
+/// `finished` after each check. Errors: kCancelled after Ctrl-C; slug "usage" for options of a
+/// plugin other than the one that is checked.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished);
 
