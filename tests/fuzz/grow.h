@@ -115,6 +115,7 @@ std::vector<Family> window_families();
 std::vector<Family> algebra_families();
 std::vector<Family> integer_families();
 std::vector<Family> broadcast_families();
+std::vector<Family> empty_families();
 Family qdq_family();  // one of integer_families
 /// Returns all families.
 const std::vector<Family>& all_families();

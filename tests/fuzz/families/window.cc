@@ -190,7 +190,7 @@ bool grow_resize(Grower& g) {
   Floats scales(g.rank(x), 1.0);
   for (size_t k = 2; k < g.rank(x); ++k) {
     sizes[k] = g.between(1, 10);
-    scales[k] = g.one_of<double>({1, 2, 0.5, 2, 3});
+    scales[k] = g.one_of<double>({1, 2, 0.5, 2, 3, 0.26, 0.13});
   }
   if (g.chance(0.5)) attrs.set("sizes", sizes);
   else attrs.set("scales", scales);
