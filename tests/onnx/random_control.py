@@ -213,10 +213,10 @@ class Maker:
         return self.node(nodes, "Tanh", self.node(nodes, "Add", last, sums))
 
     def last_rows(self, inner, v):
-        """A row by its number from the end, or up to two as a slice that begins there."""
+        """A row by its number from the end, or up to five as a slice that begins there."""
         if self.random.random() < 0.5:
             return self.node(inner, "Gather", v, self.constant([-1], np.int64), axis=0)
-        begin, end = [-int(self.random.integers(1, 3))], [1000]
+        begin, end = [-int(self.random.integers(1, 6))], [1000]
         return self.node(inner, "Slice", v, *(self.constant(list_, np.int64) for list_ in (begin, end, [0])))
 
     def grown(self, nodes, x):

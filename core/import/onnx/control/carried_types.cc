@@ -54,18 +54,22 @@ Result<bool> CarriedTypes::fit_one(size_t k, const TensorType& after,
     if (!has_bound(dim) || !has_bound(next))
       return refused(k, after, "a size that changes needs an upper bound");
     const int64_t more = next.max() - dim.max();
-    auto [known, is_new] = growth_.try_emplace({k, d}, -1);
+    auto [known, is_new] = growth_.try_emplace({k, d});
+    Growth& growth = known->second;
     if (is_new) {  // what it adds shows when the dim is counted
       dim = Dim::counted(cat(name_, "_", k, "_", d), std::max(dim.max(), next.max()));
-    } else if (more > 0 && known->second < 0) {
-      const std::optional<int64_t> bound = grown(std::max(first.max(), dim.max() - more), more);
+    } else if (more > std::max<int64_t>(growth.rows, 0)) {
+      if (growth.is_final)
+        return refused(k, after, "it grows by more than a number in each iteration");
+      // The last three rows of a value of one row are one: a larger value may add more, once.
+      const int64_t start = growth.rows < 0 ? dim.max() - more : first.max();
+      const std::optional<int64_t> bound = grown(std::max(first.max(), start), more);
       if (!bound)
         return refused(k, after, cat("in ", assumed_, " iterations it may grow beyond 2^28"))
             .with_help("compile with a smaller --shape max_iterations=N");
-      known->second = more;
+      growth.is_final = growth.rows >= 0;
+      growth.rows = more;
       dim = Dim::counted(dim.name(), *bound);
-    } else if (more > std::max<int64_t>(known->second, 0)) {
-      return refused(k, after, "it grows by more than a number in each iteration");
     } else {
       continue;
     }

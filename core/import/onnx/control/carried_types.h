@@ -36,7 +36,11 @@ class CarriedTypes {
   std::string name_;
   std::optional<int64_t> trips_;
   int64_t assumed_;
-  std::map<std::pair<size_t, size_t>, int64_t> growth_;  // per value and dim, of an iteration
+  struct Growth {
+    int64_t rows = -1;      // that an iteration adds; -1 before it was seen
+    bool is_final = false;  // seen where the value was as large as it gets
+  };
+  std::map<std::pair<size_t, size_t>, Growth> growth_;  // per value and dim
 };
 
 }  // namespace byoc::onnx_import
