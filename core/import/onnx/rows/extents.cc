@@ -39,6 +39,13 @@ ValueId as_i64(Graph& graph, ValueId value) {
   return graph.call("cast", {value}, {{"to", DType::kI64}});
 }
 
+/// Returns an error unless operand k, which holds extents, has one dim.
+Status check_is_list(Graph& graph, const OnnxNode& node, size_t k, std::string_view what) {
+  if (!node.has_input(k) || graph.rank(graph.input(k)) == 1) return {};
+  return invalid(
+      cat("its input \"", what, "\" is ", graph.type(graph.input(k)), ", expected one dim"));
+}
+
 // ---- reshape
 
 // Returns true when the entry is `dim` in every run.
@@ -83,6 +90,7 @@ Converted reshape_to(Graph& graph, ValueId x, ValueId shape, bool allows_zero) {
 Converted reshape(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
   bool allows_zero = node.i("allowzero", 0) != 0;
+  BYOC_TRY_STATUS(check_is_list(graph, node, 1, "shape"));
   if (node.opset() > 4 && !is_constant(graph, node, 1))
     return reshape_to(graph, x, graph.input(1), allows_zero);
   BYOC_TRY(Ints shape, ints_attr_or_input(graph, node, "shape", 4, 1));
@@ -124,6 +132,7 @@ Converted expand_to(Graph& graph, ValueId x, ValueId target, const char* what) {
 namespace {
 
 Converted expand(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY_STATUS(check_is_list(graph, node, 1, "shape"));
   if (!is_constant(graph, node, 1))
     return expand_to(graph, graph.input(0), graph.input(1), "shape");
   BYOC_TRY(Ints shape, constant_ints(graph, node, 1, "shape"));
@@ -132,6 +141,7 @@ Converted expand(Graph& graph, const OnnxNode& node) {
 
 // Repeats one value (0 of f32 unless given).
 Converted constant_of_shape(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY_STATUS(check_is_list(graph, node, 0, "input"));
   ValueId value = graph.scalar(DType::kF32, 0);
   if (node.has("value")) {
     BYOC_TRY(auto tensor, node.tensor("value"));
@@ -168,6 +178,7 @@ Converted repeated(Graph& graph, ValueId x, int64_t axis, ValueId repeats) {
 
 Converted tile(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
+  BYOC_TRY_STATUS(check_is_list(graph, node, 1, "repeats"));
   if (is_constant(graph, node, 1)) {
     BYOC_TRY(Ints repeats, constant_ints(graph, node, 1, "repeats"));
     return std::vector{graph.call("tile", {x}, {{"repeats", repeats}})};

@@ -32,6 +32,19 @@ TEST(ShapeRow, RefusesTargetShapesThatAreComputed) {
   EXPECT_THAT(ops_of(OneNode("Expand", 13, {{2, 3}})), HasSubstr("it has 1 input, Expand needs 2"));
 }
 
+TEST(ShapeRow, RefusesExtentsThatAreNoList) {
+  for (const char* op : {"Reshape", "Expand", "Tile"}) {
+    OneNode node(op, 13, {{2, 3}});
+    node.model.input("extents", {}, onnx::TensorProto::INT64);
+    node.model.graph().mutable_node(0)->add_input("extents");
+    EXPECT_THAT(ops_of(node), HasSubstr("is i64[], expected one dim")) << op;
+  }
+  OneNode node("ConstantOfShape", 9, {});
+  node.model.input("extents", {}, onnx::TensorProto::INT64);
+  node.model.graph().mutable_node(0)->add_input("extents");
+  EXPECT_THAT(ops_of(node), HasSubstr("its input \"input\" is i64[], expected one dim"));
+}
+
 TEST(ShapeRow, TakesAxesAsAttributesOrInputsByOpset) {
   EXPECT_EQ(ops_of(OneNode("Squeeze", 11, {{1, 3, 1}}).with("axes", List{0})),
             "%0 = squeeze(%a) {axes=[0]}\n");
