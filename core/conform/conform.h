@@ -30,7 +30,8 @@ Answer judged_by(std::vector<std::string> findings, std::string note = "");
 enum class Level { kCore, kFull };
 
 struct Options {
-  std::string path;  // of the plugin, absolute
+  std::string path;        // of the plugin, absolute
+  std::string registered;  // in place of a path: the id of a plugin of register_plugin
   /// --plugin-option ID.NAME=VALUE, by id; other ids than the plugin's are an error.
   std::map<std::string, std::map<std::string, std::string>> options;
   Level level = Level::kCore;
@@ -74,10 +75,14 @@ struct Outcomes {
   std::map<std::string, OpCoverage> ops;  // of group 5
   std::vector<std::string> not_covered;   // ops that the kit has no sample for
 };
+/// Returns true when this process has registered a plugin of that id.
+bool is_registered(std::string_view id);
+
 /// Runs the checks of `groups` in the order of the table, and before each the checks that it needs;
 /// one of another group that failed follows, as the reason why others were skipped. Calls
-/// `finished` after each check. Errors: kCancelled after Ctrl-C; slug "usage" for options of a
-/// plugin other than the one that is checked.
+/// `finished` after each check. Those of a plugin's file are skipped for a registered plugin, and
+/// its children are copies of this process: register it before other threads are started. Errors:
+/// kCancelled after Ctrl-C; slug "usage" for options of a plugin other than the one that is checked.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished);
 

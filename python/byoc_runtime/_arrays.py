@@ -145,15 +145,22 @@ def shaped(value: Any) -> Any:
 
 
 def view(tensor: DLTensor, writable: bool) -> "np.ndarray[Any, Any]":
-    """Returns an array of numpy over the memory of a compact DLTensor, which outlives it."""
+    """Returns an array of numpy over the memory of a DLTensor, which outlives it."""
     shape = tuple(tensor.shape[: tensor.ndim])
     dtype = numpy_type(type_name(tensor.dtype))
-    size = dtype.itemsize
-    for extent in shape:
-        size *= extent
-    if size == 0:
+    if 0 in shape:
         return np.empty(shape, dtype)
-    memory = (ctypes.c_char * size).from_address(tensor.data + tensor.byte_offset)
-    array: "np.ndarray[Any, Any]" = np.ndarray(shape, dtype, memoryview(memory))
+    strides = [1] * len(shape)
+    for k in range(len(shape) - 1, 0, -1):
+        strides[k - 1] = strides[k] * shape[k]
+    if tensor.strides:
+        strides = tensor.strides[: tensor.ndim]
+    ends = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
+    first = sum(min(end, 0) for end in ends)               # elements before the one that data points to
+    last = sum(max(end, 0) for end in ends)
+    size = dtype.itemsize
+    memory = (ctypes.c_char * ((last - first + 1) * size)).from_address(tensor.data + tensor.byte_offset + first * size)
+    array: "np.ndarray[Any, Any]" = np.ndarray(shape, dtype, memoryview(memory), -first * size,
+                                               tuple(stride * size for stride in strides))
     array.flags.writeable = writable
     return array

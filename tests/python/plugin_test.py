@@ -255,6 +255,35 @@ class Failures(unittest.TestCase):
             np.testing.assert_array_equal(scaled, SCALED * factor)
 
 
+class Conformance(unittest.TestCase):
+    """byoc check-plugin for a plugin of this process."""
+
+    def test_keeps_the_rules(self):
+        plugin = byoc.plugin.Plugin("keeper", priority=70)
+        plugin.op("relu")(lambda x: np.maximum(x, 0))
+        plugin.op("add", dtypes=("f32", "i64"))(lambda x, y: x + y)
+        plugin.pattern("scaled", {"op": "multiply", "args": [
+            {"op": "relu", "args": [{"any": True, "as": "x"}]}, {"const": True, "as": "by"}]})(
+                lambda x, by: np.maximum(x, 0) * by)
+        plugin.register()
+        answer = plugin.check()
+        self.assertEqual([check for check in answer["checks"] if check["outcome"] == "fail"], [])
+        passed = {check["name"] for check in answer["checks"] if check["outcome"] == "pass"}
+        self.assertLessEqual({"opens", "required", "unknown_attr", "values", "strided", "guards", "composites"}, passed)
+
+    def test_faults_are_found(self):
+        plugin = byoc.plugin.Plugin("breaker", priority=70)
+        plugin.op("relu")(lambda x: np.maximum(x, 0.25))
+        plugin.register()
+        answer = plugin.check(groups=["correctness"])
+        self.assertIn("values", {check["name"] for check in answer["checks"] if check["outcome"] == "fail"})
+
+    def test_needs_a_registered_plugin(self):
+        with self.assertRaises(byoc.Error) as raised:
+            byoc.plugin.Plugin("nowhere").check()
+        self.assertEqual(raised.exception.code, "not-found")
+
+
 class Threads(unittest.TestCase):
     def test_runs_of_several_threads(self):
         import threading

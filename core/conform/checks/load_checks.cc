@@ -55,7 +55,9 @@ std::string probe(const CheckContext& context, const std::string& id) {
   host_table();
   ProcessState before = read_process_state();
   const uint64_t begin_ns = now_ns();
-  Status status = load_and_open(context.options().path, id, options);
+  const std::optional<byoc_plugin> table = context.registered_table();
+  Status status = table ? open_and_close(*table, id, options)
+                        : load_and_open(context.options().path, id, options);
   double wall_ns = ns_since(begin_ns);
   ProcessState after = read_process_state();
   Json json = {{"error", status.ok() ? "" : sentence(status)},

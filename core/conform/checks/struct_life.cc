@@ -109,19 +109,30 @@ class StructLife {
     return status.ok();
   }
 
-  bool enter() {
+  /// Gets the table from the entry, and the host that the entry was given.
+  bool enter_file(const byoc_host*& host) {
     auto library = SharedLibrary::open(context_.options().path);
     if (!library.ok()) return false;
     auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library->symbol(BYOC_ENTRY_SYMBOL));
     library->keep();
     const byoc_plugin* raw = nullptr;
-    const byoc_host* host = nullptr;
     bool entered = call("the entry", [&] {
       host = structs_.make("byoc_host", *host_table());
       return entry(host, &raw);
     });
     if (!entered || !raw) return false;
     table_ = copy_table(*raw);
+    return true;
+  }
+
+  bool enter() {
+    const byoc_host* host = nullptr;
+    if (const std::optional<byoc_plugin> registered = context_.registered_table()) {
+      table_ = *registered;
+      host = structs_.make("byoc_host", *host_table());
+    } else if (!enter_file(host)) {
+      return false;
+    }
     byoc_str options = structs_.text("options_json", tested_.options_json);
     bool refuses = form_ == StructForm::kRequired;  // the entry has refused it already
     if (refuses) host = host_table();

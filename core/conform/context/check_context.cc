@@ -7,9 +7,11 @@
 #include "byoc/base/check.h"
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
+#include "byoc/plugin/manifest.h"
 #include "core/conform/context/load_facts.h"
 #include "core/conform/context/sweep_result.h"
 #include "core/conform/samples/samples.h"
+#include "runtime/host/registered_plugins.h"
 
 namespace byoc::conform {
 namespace {
@@ -37,6 +39,13 @@ std::vector<std::string> lines(const std::string& text) {
   return out;
 }
 
+std::optional<RegisteredPlugin> registered_as(std::string_view id) {
+  for (RegisteredPlugin& plugin : registered_plugins()) {
+    if (plugin.id == id) return plugin;
+  }
+  return std::nullopt;
+}
+
 /// Runs checks, each once and after those that it needs.
 class Runner {
  public:
@@ -48,11 +57,14 @@ class Runner {
     if (auto known = finished_.find(check.name); known != finished_.end()) return known->second;
     Finished out{&check, {}, 0};
     for (std::string_view name : words(check.needs)) {
-      if (finish(by_name(name)).answer.outcome == Outcome::kPass) continue;
+      if (is_done(finish(by_name(name)))) continue;
       if (out.answer.outcome == Outcome::kPass) out.answer = skip(cat("needs ", name));
     }
     const uint64_t begin_ns = now_ns();
-    if (out.answer.outcome == Outcome::kPass) out.answer = check.run(context_);
+    if (out.answer.outcome == Outcome::kPass) {
+      out.answer = needs_a_file(check) ? skip("this process registered it: there is no file")
+                                       : check.run(context_);
+    }
     out.wall_ns = ns_since(begin_ns);
     return finished_.emplace(check.name, std::move(out)).first->second;
   }
@@ -66,6 +78,14 @@ class Runner {
   }
 
  private:
+  /// Returns true for a check of the file, when there is none.
+  bool needs_a_file(const Check& check) const {
+    const bool is_of_file = check.group == 1 || check.name == "dependencies";
+    return is_of_file && !context_.options().registered.empty();
+  }
+  bool is_done(const Finished& one) const {
+    return one.answer.outcome == Outcome::kPass || needs_a_file(*one.check);
+  }
   static const Check& by_name(std::string_view name) {
     for (const Check& check : all_checks()) {
       if (check.name == name) return check;
@@ -101,6 +121,13 @@ std::string sentence(const Status& status) {
   return status.help().empty() ? status.message() : cat(status.message(), "; ", status.help());
 }
 
+bool is_registered(std::string_view id) { return registered_as(id).has_value(); }
+
+std::optional<byoc_plugin> CheckContext::registered_table() const {
+  const auto plugin = registered_as(options_.registered);
+  return plugin ? std::optional(plugin->table) : std::nullopt;
+}
+
 CheckContext::CheckContext(const Options& options) : options_(options) {}
 CheckContext::~CheckContext() = default;
 
@@ -119,6 +146,8 @@ const Result<ElfImage>& CheckContext::elf() {
 
 const Result<PluginManifest>& CheckContext::manifest() {
   if (manifest_) return *manifest_;
+  if (const auto plugin = registered_as(options_.registered))
+    return manifest_.emplace(PluginManifest{plugin->id, plugin->version, BYOC_MANIFEST_ARCH});
   if (!elf().ok()) return manifest_.emplace(elf().status());
   Result<ByteSource> file = ByteSource::open(options_.path);
   return manifest_.emplace(file.ok() ? read_manifest(*file)

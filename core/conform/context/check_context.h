@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "byoc/plugin/abi.h"
 #include "core/conform/conform.h"
 #include "core/conform/process/elf.h"
 #include "core/process/child.h"
@@ -22,6 +23,8 @@ class CheckContext {
   const Options& options() const { return options_; }
   bool is_full() const { return options_.level == Level::kFull; }
   std::string options_json() const;
+  /// Returns the table of a registered plugin; nothing for a file.
+  std::optional<byoc_plugin> registered_table() const;
 
   const Result<ElfImage>& elf();
   const Result<PluginManifest>& manifest();

@@ -14,9 +14,14 @@ Result<LoadedPlugin> load_plugin(const CheckContext& context) {
   LoadedPlugin out;
   process::doing("loading it");
   PluginSearch search;
-  search.files = {context.options().path};
+  const std::optional<byoc_plugin> registered = context.registered_table();
   PluginManifest manifest;
-  BYOC_TRY_STATUS(inspect_plugin(context.options().path, manifest).status());
+  if (registered) {
+    search.ids = {context.options().registered};
+  } else {
+    search.files = {context.options().path};
+    BYOC_TRY_STATUS(inspect_plugin(context.options().path, manifest).status());
+  }
   search.options = context.options().options;
   const WithoutTrials in_a_child;  // a check runs in one already, and reports the crash
   out.set = PluginSet::load(search);
@@ -25,7 +30,11 @@ Result<LoadedPlugin> load_plugin(const CheckContext& context) {
     return failed(refused.reason).with_help(refused.help);
   }
   out.plugin = out.set->all()[0].get();
-  BYOC_TRY(out.table, load_plugin_table(context.options().path, manifest));
+  if (registered) {
+    out.table = *registered;
+  } else {
+    BYOC_TRY(out.table, load_plugin_table(context.options().path, manifest));
+  }
   out.options_json = context.options_json();
   return out;
 }

@@ -63,7 +63,11 @@ Result<std::vector<int>> chosen_groups(const std::string& text) {
 Result<conform::Options> kit_options(const CheckPluginFlags& options) {
   conform::Options out;
   std::error_code error;
-  out.path = std::filesystem::absolute(options.file, error).lexically_normal().string();
+  if (!std::filesystem::exists(options.file, error) && conform::is_registered(options.file)) {
+    out.registered = options.file;
+  } else {
+    out.path = std::filesystem::absolute(options.file, error).lexically_normal().string();
+  }
   if (options.level != "core" && options.level != "full")
     return cli::usage_error(cat("--level is core or full, not \"", options.level, "\""));
   if (options.timeout_s == 0) return cli::usage_error("--timeout is at least 1");
@@ -196,7 +200,7 @@ Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonO
   if (options.file.empty()) return cli::usage_error("no FILE given");
   BYOC_TRY(conform::Options kit, kit_options(options));
   std::error_code error;
-  if (!std::filesystem::exists(kit.path, error))
+  if (kit.registered.empty() && !std::filesystem::exists(kit.path, error))
     return not_found(cat("cannot read ", options.file)).with_slug("file");
   Progress progress(common);
   kit.progress = [&](std::string_view what, uint64_t done, uint64_t total) {
@@ -244,7 +248,8 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
                        "every dtype and shape; -v: all findings, and what was covered"},
                       {"byoc check-plugin --list", "the checks"}};
   command.options = {
-      {"FILE", "", "the plugin's .so", &options->file},
+      {"FILE", "", "the plugin's .so; in a program that has registered one, its id",
+       &options->file},
       {"--level", "LEVEL", "core (default) or full: more dtypes, shapes and instances",
        &options->level},
       {"--group", "N,...", "these groups alone, by number or name", &options->groups},
@@ -255,6 +260,7 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       {"--seed", "N", "of the operands' values (1)", &options->seed}};
   command.notes =
       "The plugin's code is loaded in child processes only.\n"
+      "A program that registers a plugin checks it by byoc_command, before it starts threads.\n"
       "The exit code is 1 when a check failed. A check is skipped when an earlier check that it "
       "needs did not pass.";
   command.run = [options, &common] { return run_check_plugin(*options, common); };

@@ -16,9 +16,13 @@ a code generator takes, and what its answers have to be; a kernel is as fast as 
 from __future__ import annotations
 
 import ctypes
+import json
+import os
 import re
+import tempfile
 import threading
-from typing import Any, Callable, Mapping, Optional, Sequence, TypeVar, Union
+from pathlib import Path
+from typing import Any, Callable, Mapping, Optional, Sequence, TypeVar, Union, cast
 
 from byoc_runtime import Error
 
@@ -107,3 +111,28 @@ class Plugin:
             library().check(library().byoc_register_plugin(ctypes.addressof(table.struct)))
             _tables[self.id] = table
         return self
+
+    def check(self, *, level: str = "core", groups: Sequence[str] = ()) -> dict[str, Any]:
+        """Checks that the registered plugin keeps the rules of the ABI: `byoc check-plugin --json`.
+
+        Each check runs in a copy of this process, so call it before other threads are started. Checks of a plugin's file
+        are skipped. "failed" of the result is the number of checks that failed, "checks" has their reasons and cures.
+
+        Args:
+            level: "core", or "full" for more dtypes and shapes.
+            groups: the groups of checks, by name, such as "correctness"; all of them without.
+
+        Raises:
+            byoc.Error: code "not-found" when the plugin is not registered.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            answer = Path(folder) / "answer.json"
+            words = ["byoc", "check-plugin", self.id, "--quiet", "--level", level, f"--json={answer}"]
+            if groups:
+                words += ["--group", ",".join(groups)]
+            if self.id not in _tables:
+                raise Error(f'"{self.id}" is not registered', code=5, help="call register() first")
+            library().byoc_command(len(words), (ctypes.c_char_p * (len(words) + 1))(*(os.fsencode(word) for word in words)))
+            if not answer.exists():
+                raise Error(f'"{self.id}" was not checked', slug="usage", help="the reason is on stderr")
+            return cast("dict[str, Any]", json.loads(answer.read_text()))

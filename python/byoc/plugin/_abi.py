@@ -16,13 +16,30 @@ MAJOR, MINOR = 1, 8
  TAG_SAVE, TAG_PLUGIN) = range(0x62790001, 0x6279000D)
 NO_PATTERN = 0xFFFFFFFF
 # Codes of enum byoc_code.
-INVALID_ARGUMENT, NOT_FOUND, INTERNAL, DATA_LOSS, DECLINED = 3, 5, 13, 15, 17
+INVALID_ARGUMENT, NOT_FOUND, UNIMPLEMENTED, INTERNAL, DATA_LOSS, DECLINED = 3, 5, 12, 13, 15, 17
+MUST_UNDERSTAND = 0x80000000
 KERNEL_MAY_ALLOC = 2
 CONST_COPIED = 1
 
 
 class Hdr(Structure):
     _fields_ = [("size", c_uint32), ("tag", c_uint32), ("ext", c_void_p)]
+
+
+class Ext(Structure):
+    _fields_ = [("size", c_uint32), ("id", c_uint32), ("next", c_void_p)]
+
+
+def extension_to_refuse(*structs: Any) -> int:
+    """Returns the id of an extension of the structs that their reader has to support; 0 when there is none."""
+    for struct in structs:
+        at = struct.h.ext
+        while at:
+            extension = Ext.from_address(at)
+            if extension.id & MUST_UNDERSTAND:
+                return int(extension.id)
+            at = extension.next
+    return 0
 
 
 class Str(Structure):

@@ -35,7 +35,17 @@ class Row:
         self.function = function
         self.when = when
         self.is_op = is_op
-        self.takes_nodes = not is_op and "nodes" in inspect.signature(function).parameters
+        self.signature = inspect.signature(function)
+        self.takes_nodes = not is_op and "nodes" in self.signature.parameters
+
+    def check(self, node: Node) -> None:
+        """Raises Declined when the function of an op does not take the node's operands or attributes."""
+        if not self.is_op or not node.op:
+            return
+        try:
+            self.signature.bind(*node.inputs, **node.attrs)
+        except TypeError as failure:
+            raise Declined(f"the function of {self.name} cannot be called: {failure}") from None
 
 
 class _Step:
@@ -103,5 +113,6 @@ def kernel_of(rows: Sequence[Row], graph: Graph, constants: Mapping[str, Any]) -
         row = by_name.get(node.op or node.pattern)
         if row is None or row.is_op != bool(node.op):
             raise Declined(f"no function of the plugin computes {node.op or node.pattern}")
+        row.check(node)
         steps.append(_Step(row, node))
     return Kernel(graph, steps, [constants[key] for key in graph.keys])

@@ -48,6 +48,16 @@ def _status(instance: _Instance, code: int, message: str, function: int = -1) ->
     return made
 
 
+def _refusal(instance: _Instance, *structs: Any) -> Optional[int]:
+    """Makes the byoc_status of structs with an extension that this plugin lacks, where it has to support it."""
+    extension = _abi.extension_to_refuse(*structs)
+    return _status(instance, _abi.UNIMPLEMENTED, f"extension {extension:#x} is not supported by a plugin in Python") if extension else None
+
+
+def _structs_of(consts: Any, n: int) -> list[Any]:
+    return [consts[k].contents for k in range(n)]
+
+
 class _Module:
     def __init__(self, instance: _Instance, kernels: dict[str, Kernel], graphs: list[str]) -> None:
         self.instance = instance
@@ -91,6 +101,8 @@ class Table:
 
     def _open(self, host: Any, options: Any, out: Any) -> Optional[int]:
         instance = _Instance(self.plugin, host.contents)
+        if refusal := _refusal(instance, host.contents):
+            return refusal
         if options.text() not in ("", "{}"):
             return _status(instance, _abi.INVALID_ARGUMENT, f"the plugin {self.plugin.id} has no options")
         out[0] = _hold(instance)
@@ -107,15 +119,22 @@ class Table:
 
     def _judge(self, handle: int, pattern: int, text: Any, verdict: Any) -> Optional[int]:
         instance = _objects[handle]
+        if refusal := _refusal(instance, verdict.contents):
+            return refusal
         reason = ""
         try:
             node = _graph.read(text.text()).nodes[0]
-            when = instance.rows[pattern].when if pattern != _abi.NO_PATTERN else None
+            row = instance.rows[pattern] if pattern != _abi.NO_PATTERN else None
+            if row is not None:
+                row.check(node)
+            when = row.when if row is not None else None
             answer = when(node) if when is not None else True
             if isinstance(answer, str):
                 reason = answer
             elif not answer:
                 reason = "refused by the plugin"
+        except Declined as failure:
+            reason = str(failure)
         except Exception as failure:                       # a refusal: other plugins take the op
             reason = _where(failure)
         verdict.contents.accept = 0 if reason else 1
@@ -128,9 +147,13 @@ class Table:
 
     def _compile(self, handle: int, request: Any, out: Any) -> Optional[int]:
         instance = _objects[handle]
+        if refusal := _refusal(instance, request.contents):
+            return refusal
         kernels, graphs = {}, []
         for k in range(request.contents.n_functions):
             function = request.contents.functions[k].contents
+            if refusal := _refusal(instance, function, *_structs_of(function.consts, function.n_consts)):
+                return refusal
             text = function.graph_json.text()
             try:
                 graph = _graph.read(text)
@@ -146,9 +169,11 @@ class Table:
 
     def _load(self, handle: int, request: Any, out: Any) -> Optional[int]:
         instance = _objects[handle]
+        if refusal := _refusal(instance, request.contents, *_structs_of(request.contents.consts, request.contents.n_consts)):
+            return refusal
         try:
             graphs = json.loads(request.contents.blob.text())["graphs"]
-            given = [request.contents.consts[c].contents for c in range(request.contents.n_consts)]
+            given = _structs_of(request.contents.consts, request.contents.n_consts)
             constants = {bytes(const.key).hex(): _copied(const) for const in given}
             read = [_graph.read(text) for text in graphs]
             kernels = {graph.symbol: kernel_of(instance.rows, graph, constants) for graph in read}
@@ -159,6 +184,8 @@ class Table:
 
     def _save(self, handle: int, request: Any) -> Optional[int]:
         module = _objects[handle]
+        if refusal := _refusal(module.instance, request.contents, request.contents.blob.contents):
+            return refusal
         compat = _abi.Text(f"{self.plugin.id} {self.plugin.version}")
         module.kept.append(compat)
         request.contents.compat = compat.str
@@ -178,6 +205,8 @@ class Table:
 
     def _info(self, handle: int, info: Any) -> Optional[int]:
         module, kernel = _objects[handle]
+        if refusal := _refusal(module.instance, info.contents):
+            return refusal
         texts = _abi.Text("Python: " + ", ".join(dict.fromkeys(kernel.names))), _abi.Text(kernel.signature)
         uses = (ctypes.c_uint8 * max(kernel.n_constants, 1))(*[_abi.CONST_COPIED] * kernel.n_constants)
         module.kept += [*texts, uses]
@@ -190,11 +219,14 @@ class Table:
 
     def _run(self, handle: int, call: Any) -> Optional[int]:
         module, kernel = _objects[handle]
+        if refusal := _refusal(module.instance, call.contents):
+            return refusal
         try:
             args = call.contents.args
             inputs = [_arrays.view(args[k].contents, False) for k in range(kernel.n_in)]
             outputs = [_arrays.view(args[kernel.n_in + k].contents, True) for k in range(kernel.n_out)]
-            kernel(inputs, outputs)
+            with np.errstate(all="ignore"):                # NaN and infinities are values of tensors like others
+                kernel(inputs, outputs)
             return None
         except BaseException:
             return _status(module.instance, _abi.INTERNAL, traceback.format_exc())
