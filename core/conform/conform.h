@@ -82,7 +82,7 @@ bool is_registered(std::string_view id);
 /// one of another group that failed follows, as the reason why others were skipped. Calls
 /// `finished` after each check. Those of a plugin's file are skipped for a registered plugin, and
 /// its children are copies of this process: register it before other threads are started. Errors:
-/// kCancelled after Ctrl-C; slug "usage" for options of a plugin other than the one that is checked.
+/// kCancelled after Ctrl-C; slug "usage" for options of another plugin than the checked one.
 Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
                             const std::function<void(const Finished&)>& finished);
 

@@ -30,7 +30,7 @@ bool followed(Grower& g, std::optional<Ref> y, size_t axis) {
   return true;
 }
 
-bool grow_product(Grower& g) {
+bool grow_empty_product(Grower& g) {
   Extents extents(g, 4);
   const Dim k = extents.small(), m = extents.small(), n = extents(g.one_of<int64_t>({1, 3, 8, 16}));
   const Dim batch = extents.small();
@@ -49,14 +49,14 @@ bool grow_product(Grower& g) {
   return followed(g, g.call("gemm", {leaf(g, a), leaf(g, b)}, attrs), 1);
 }
 
-bool grow_packed_product(Grower& g) {
+bool grow_empty_packed_product(Grower& g) {
   Extents extents(g, 4);
   const Dim k = extents.small(), m = extents.small(), panels = extents.small();
   const Dim block = extents(g.one_of<int64_t>({8, 16, 16}));
   return followed(g, g.call("matmul_packed", {leaf(g, {m, k}), leaf(g, {panels, k, block})}), 1);
 }
 
-bool grow_contraction(Grower& g) {
+bool grow_empty_contraction(Grower& g) {
   Extents extents(g, 4);
   const Dim b = extents.small(), i = extents.small(), j = extents.small(), k = extents.small();
   const bool is_scores = g.chance(0.5);
@@ -68,7 +68,7 @@ bool grow_contraction(Grower& g) {
                   2);
 }
 
-bool grow_convolution(Grower& g, size_t spatial, bool is_transposed) {
+bool grow_empty_convolution(Grower& g, size_t spatial, bool is_transposed) {
   Extents extents(g, 4 + spatial);
   const int64_t group = g.chance(0.3) ? 2 : 1;
   const Dim n = extents(g.between(1, 2)), in = extents.small(), out = extents.small();
@@ -85,7 +85,7 @@ bool grow_convolution(Grower& g, size_t spatial, bool is_transposed) {
                   1);
 }
 
-bool grow_blocked_convolution(Grower& g) {
+bool grow_empty_blocked_convolution(Grower& g) {
   Extents extents(g, 5);
   const Dim n = extents(1), in = extents.small(), out = extents.small();
   const Dim block = extents(g.one_of<int64_t>({8, 16}));
@@ -94,7 +94,7 @@ bool grow_blocked_convolution(Grower& g) {
   return g.call("conv2d_nchwc", {x, leaf(g, {out, in, side, side, block, block})}).has_value();
 }
 
-bool grow_recurrence(Grower& g) {
+bool grow_empty_recurrence(Grower& g) {
   Extents extents(g, 5);
   const std::string op = g.one_of<std::string>({"rnn", "gru", "lstm"});
   const int64_t gates = op == "rnn" ? 1 : op == "gru" ? 3 : 4;
@@ -113,18 +113,18 @@ std::vector<Family> empty_families() {
                        std::vector<std::string> ops) {
     out.push_back({name, weight, std::move(grow), std::move(ops)});
   };
-  add("empty product", 0.7, grow_product, {"matmul", "gemm"});
-  add("empty packed product", 0.7, grow_packed_product, {"matmul_packed"});
-  add("empty contraction", 0.3, grow_contraction, {"einsum"});
+  add("empty product", 0.7, grow_empty_product, {"matmul", "gemm"});
+  add("empty packed product", 0.7, grow_empty_packed_product, {"matmul_packed"});
+  add("empty contraction", 0.3, grow_empty_contraction, {"einsum"});
   for (const size_t spatial : {1, 2, 3}) {
     for (const bool is_transposed : {false, true}) {
       const std::string op = cat("conv", spatial, is_transposed ? "d_transpose" : "d");
       add("empty " + op, 0.2,
-          [=](Grower& g) { return grow_convolution(g, spatial, is_transposed); }, {op});
+          [=](Grower& g) { return grow_empty_convolution(g, spatial, is_transposed); }, {op});
     }
   }
-  add("empty conv2d_nchwc", 0.7, grow_blocked_convolution, {"conv2d_nchwc"});
-  add("empty recurrence", 0.3, grow_recurrence, {"rnn", "gru", "lstm"});
+  add("empty conv2d_nchwc", 0.7, grow_empty_blocked_convolution, {"conv2d_nchwc"});
+  add("empty recurrence", 0.3, grow_empty_recurrence, {"rnn", "gru", "lstm"});
   return out;
 }
 
