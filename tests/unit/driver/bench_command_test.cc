@@ -61,6 +61,18 @@ TEST(BenchCommand, ClaimsNoCheckOfTheReferenceAgainstItself) {
   EXPECT_THAT(ran.out, HasSubstr("outputs not compared: json runs all of it and is the reference"));
 }
 
+TEST(BenchCommand, ComparesResultsWithCountedSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[3,4]) {
+    %0 = relu(%x)
+    %1 = nonzero(%0) {size="n"}
+    return %1
+  })");
+  Ran ran = byoc("bench " + model + " --compiler onednn" + kShort);
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, Not(HasSubstr("FAIL")));
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   size_t n = values.size();
