@@ -53,6 +53,10 @@ function(byoc_install_shared_data component)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/machines DESTINATION share/byoc COMPONENT ${component} ${ARGN}
     FILES_MATCHING PATTERN "*.json")
 
+  # The operators of `byoc bench --ops`, and the script of its peer.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/ops DESTINATION share/byoc COMPONENT ${component} ${ARGN}
+    FILES_MATCHING PATTERN "*.json" PATTERN "*.py")
+
   # The form of what each command prints with --json.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/schemas DESTINATION share/byoc COMPONENT ${component} ${ARGN}
     FILES_MATCHING PATTERN "*.json")
@@ -65,6 +69,9 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/tuning ${CMAKE_BINARY_DIR}/sha
 
 # The commands of the build tree use the descriptions of machines of the source tree.
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/byoc/machines ${CMAKE_BINARY_DIR}/share/byoc/machines SYMBOLIC)
+
+# They use the table of operators of the source tree.
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench/ops ${CMAKE_BINARY_DIR}/share/byoc/ops SYMBOLIC)
 
 # byoc_install_pages(COMPONENT [EXCLUDE_FROM_ALL]): the pages for users, in folders as in the tree, so that links
 # between them hold.

@@ -33,21 +33,6 @@ constexpr double kInterval = 0.01;  // from the ratio to either end, relative to
 constexpr uint32_t kMostTimes = 4;
 constexpr double kLastLoad = 90;
 
-/// Parses "1,2" as 1, 2.
-Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
-  std::vector<uint32_t> out;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    uint32_t threads = 0;
-    auto parsed = std::from_chars(text.data() + begin, text.data() + end, threads);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || begin == end)
-      return cli::usage_error(cat("--threads expects numbers, as in 1,2, not \"", text, "\""));
-    out.push_back(threads);
-    begin = end + 1;
-  }
-  return out;
-}
-
 /// Returns the plan with the seconds and the number of turns: two of each block with --vs.
 Result<measure::TimingPlan> plan_of(const BenchOptions& options) {
   measure::TimingPlan plan;
@@ -311,6 +296,20 @@ class Bench {
 };
 
 }  // namespace
+
+Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
+  std::vector<uint32_t> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    uint32_t threads = 0;
+    auto parsed = std::from_chars(text.data() + begin, text.data() + end, threads);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + end || begin == end)
+      return cli::usage_error(cat("--threads expects numbers, as in 1,2, not \"", text, "\""));
+    out.push_back(threads);
+    begin = end + 1;
+  }
+  return out;
+}
 
 Result<BenchedModel> bench_file(const ModelOptions& options, const std::vector<std::string>& inputs,
                                 const BenchOptions& with, const BenchHooks& hooks) {

@@ -17,6 +17,9 @@ struct BenchHooks {
   std::function<void()> measuring;  // before the first measured run
 };
 
+/// Parses "1,2" as 1, 2. Errors: slug "usage".
+Result<std::vector<uint32_t>> parse_threads(const std::string& text);
+
 struct BenchedModel {
   BenchReport report;
   Observed observed;

@@ -45,6 +45,7 @@ run m.ir --profile
 run m.byoc
 bench m.ir --compiler onednn --vs compiler=json {bench}
 bench m.byoc --no-peaks {bench}
+bench --ops=Relu,MatMul --threads 1,2 --min-time 0 --rounds 1
 ops relu --support
 compile sizes.ir --shape N=1,2 -o sizes.byoc
 run sizes.byoc

@@ -2,6 +2,7 @@
 // byoc bench: times a model, a region, an op, or two configurations in turns, after comparing the
 // outputs with a reference's.
 #include "byoc/base/json.h"
+#include "core/driver/commands/bench_ops.h"
 #include "core/driver/commands/commands.h"
 #include "core/library/benched.h"
 #include "core/tools/model/interrupt.h"
@@ -15,6 +16,7 @@ struct BenchFlags {
   ModelOptions model;
   std::vector<std::string> inputs;
   BenchOptions bench{.threads = "1"};
+  OpsFlags ops;
 };
 
 std::string mismatch_text(const BenchReport& report) {
@@ -37,6 +39,8 @@ std::string benched_text(const BenchedModel& benched, const BenchFlags& options,
 }
 
 Result<int> run_bench(const BenchFlags& options, const cli::CommonOptions& common) {
+  if (options.ops.ops) return run_bench_ops(options.ops, options.model, options.bench, common);
+  BYOC_TRY_STATUS(check_no_ops(options.ops));
   Progress progress(common);
   Interrupt interrupt;
   BenchHooks hooks;
@@ -71,6 +75,7 @@ void add_bench_options(cli::Command& command, BenchFlags& options) {
   all.push_back({"--attr", "NAME=VALUE", "an attribute of --op, pads=[1,1,1,1]", &bench.attrs});
   all.push_back(
       {"--weight", "NAME", "this operand of --op is a constant, of random values", &bench.weights});
+  add_ops_options(command, options.ops);
   all.push_back({"--vs", "CONFIG",
                  "a second configuration, \"compiler=llvm level=1\", in turns with "
                  "the first, and the first again as a control",
@@ -81,10 +86,11 @@ void add_bench_options(cli::Command& command, BenchFlags& options) {
   all.push_back({"--seed", "N", "of the random inputs (default 0)", &bench.seed});
   all.push_back(
       {"--warmup", "S", "seconds of runs before measuring (default 0.2)", &bench.warmup_s});
-  all.push_back({"--min-time", "S",
-                 "seconds of measured runs of each configuration (default 1, with --vs 5 to 20: "
-                 "until the interval is within 1 %)",
-                 &bench.min_time_s});
+  all.push_back(
+      {"--min-time", "S",
+       "seconds of measured runs of each configuration (default 1, with --ops 0.2, with --vs 5 "
+       "to 20: until the interval is within 1 %)",
+       &bench.min_time_s});
   all.push_back({"--rounds", "N",
                  "turns of each configuration (default 5); with --vs blocks of two (default 20 to "
                  "80)",
@@ -94,8 +100,7 @@ void add_bench_options(cli::Command& command, BenchFlags& options) {
                  &bench.observations});
   all.push_back(
       {"--no-check", "", "do not compare the outputs with the reference's first", &bench.no_check});
-  all.push_back(
-      {"--no-peaks", "", "leave out the shares of the machine's peaks", &bench.no_peaks});
+  all.push_back({"--no-peaks", "", "leave out the shares of the machine's peaks", &bench.no_peaks});
   all.push_back({"--tolerance", "X", kToleranceHelp, &bench.tolerance});
   all.push_back({"--no-native", "", "refuse native code in an artifact", &bench.no_native});
 }
@@ -114,6 +119,7 @@ cli::Command bench_command(const cli::CommonOptions& common) {
        "raw samples as well, in a file that Google Benchmark's compare.py reads"},
       {"byoc bench net.onnx --compiler onednn --vs compiler=llvm", "a ratio with its interval"},
       {"byoc bench --op conv2d --shape x=1x64x56x56 --shape weight=64x64x3x3", "one op"},
+      {"byoc bench --ops=Conv,MatMul --threads 1,2", "operators of ONNX beside ONNX Runtime"},
       {"byoc bench regions/onednn_main_0 --compiler llvm", "a region that byoc dump wrote"}};
   add_model_options(command, options->model,
                     "an .onnx, .ir or .byoc file, or a folder of byoc dump");
