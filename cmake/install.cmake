@@ -55,7 +55,7 @@ function(byoc_install_shared_data component)
 
   # The operators of `byoc bench --ops`, and the script of its peer.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/ops DESTINATION share/byoc COMPONENT ${component} ${ARGN}
-    FILES_MATCHING PATTERN "*.json" PATTERN "*.py")
+    FILES_MATCHING PATTERN "cases.json" PATTERN "peer.py")
 
   # The form of what each command prints with --json.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/schemas DESTINATION share/byoc COMPONENT ${component} ${ARGN}

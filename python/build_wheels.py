@@ -79,7 +79,7 @@ def fill(package: str, build: Path, folder: Path) -> None:
     run("cmake", "--install", build, "--component", "plugin_sdk", "--prefix", prefix)
     copy_tree(Path("/usr/include"), prefix / "include", "dlpack/dlpack.h")
     copy_tree(SOURCE / "share/byoc", prefix / "share/byoc", "*.json", "*.jsonl")
-    copy_tree(SOURCE / "bench/ops", prefix / "share/byoc/ops", "*.json", "*.py")
+    copy_tree(SOURCE / "bench/ops", prefix / "share/byoc/ops", "cases.json", "peer.py")
     copy_tree(SOURCE / "tests/models/digits", prefix / "share/byoc/digits", "model.onnx", "images.npy", "labels.npy", "outputs.npy")
 
 

@@ -17,6 +17,7 @@
 namespace byoc::driver {
 namespace {
 
+constexpr double kLongestTurn = 1;                     // seconds; Ctrl-C is seen between turns
 constexpr auto kIdle = std::chrono::milliseconds(20);  // after which waiting threads sleep
 
 /// One case: its files, what byoc makes of them, and its outputs by another runtime.
@@ -166,8 +167,9 @@ class Bench {
       BYOC_TRY_STATUS(sampler->calibrate());
       time.ours.runs_per_sample = sampler->runs_per_sample();
     }
-    const double turn_s = options_.min_time_s / options_.rounds;
-    for (uint32_t turn = 0; turn < 2 * options_.rounds; ++turn) {
+    const double rounds = std::max<double>(options_.rounds, options_.min_time_s / kLongestTurn);
+    const double turn_s = options_.min_time_s / rounds;
+    for (uint32_t turn = 0; turn < 2 * std::ceil(rounds); ++turn) {
       if (!watch_(what, done, total)) return measure::interrupted();
       if (time.threads > 1) std::this_thread::sleep_for(kIdle);
       if ((turn / 2 + turn) % 2 == 0) {  // A B B A
