@@ -9,6 +9,7 @@
  *   c_program register LIBRARY MODEL PLUGINS             runs MODEL by a plugin of this program
  *   c_program allocator LIBRARY ARTIFACT PLUGINS         counts the memory of contexts
  *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
+ *   c_program compile-cycles LIBRARY MODEL PLUGINS N ARTIFACT   compiles and saves before that
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -302,6 +303,25 @@ static void cycle(const char* artifact) {
   p_byoc_program_free(program);
 }
 
+static void compile_cycle(const char* model, const byoc_options* options, const char* artifact) {
+  byoc_program* program = NULL;
+  check(p_byoc_compile_model(model, options, NULL, &program));
+  check(p_byoc_program_save(program, artifact));
+  p_byoc_program_free(program);
+  cycle(artifact);
+}
+
+static void compile_cycles(const char* model, const char* plugins, int count,
+                           const char* artifact) {
+  byoc_options* options = options_with(plugins, "onednn,llvm");
+  check(p_byoc_options_set(options, "shape", "N=1"));
+  for (int k = 0; k < count / 10; ++k) compile_cycle(model, options, artifact);
+  const long before = resident_kb();
+  for (int k = 0; k < count; ++k) compile_cycle(model, options, artifact);
+  printf("%ld KiB more after %d cycles\n", resident_kb() - before, count);
+  p_byoc_options_free(options);
+}
+
 static void cycles(const char* artifact, const char* plugins, int count) {
   p_byoc_options_free(options_with(plugins, NULL));
   for (int k = 0; k < count / 10; ++k) cycle(artifact);
@@ -323,6 +343,8 @@ int main(int argc, char** argv) {
   else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
   else if (strcmp(command, "register") == 0) run_by_own_plugin(argv[3], argv[4]);
   else if (strcmp(command, "allocator") == 0) count_memory(argv[3], argv[4]);
+  else if (strcmp(command, "compile-cycles") == 0)
+    compile_cycles(argv[3], argv[4], atoi(argv[5]), argv[6]);
   else cycles(argv[3], argv[4], atoi(argv[5]));
   p_byoc_shutdown();
   return 0;
