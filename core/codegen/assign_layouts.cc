@@ -12,8 +12,7 @@
 // Convolutions and products of f16 and bf16 become those of f32, whose results are rounded once:
 // cast(conv2d_nchwc(cast(%x), %w)). A product of few rows keeps its matrix, as reading it takes all
 // the time.
-// Convolutions whose channels the first block size does not divide may get more of them before
-// (fill_channels.h).
+// Convolutions whose channels no block divides may get more of them before (fill/fill_channels.h).
 // Types are plain: a tensor [n, c, h, w] in blocks is [n, c / 8, h, w, 8].
 //
 // Each plugin lists its block sizes (Plugin::layouts). An op belongs to the first default codegen
@@ -24,7 +23,7 @@
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/block_ops.h"
-#include "core/codegen/fill_channels.h"
+#include "core/codegen/fill/fill_channels.h"
 
 namespace byoc {
 namespace {
@@ -84,10 +83,10 @@ Function in_blocks(const Function& function, std::span<const WantedBlocks> plugi
   return std::move(to).finish();
 }
 
-// Returns the first block size that a default codegen prefers, or 0.
-int64_t first_block(std::span<const WantedBlocks> plugins) {
+// Returns the blocks of the first default codegen that lists some, the preferred one first.
+std::span<const int64_t> first_blocks(std::span<const WantedBlocks> plugins) {
   auto at = std::ranges::find_if(plugins, [](const WantedBlocks& w) { return !w.image.empty(); });
-  return at == plugins.end() ? 0 : at->image.front();
+  return at == plugins.end() ? std::span<const int64_t>() : at->image;
 }
 
 bool is_plain(const Function& function) {
@@ -101,11 +100,11 @@ Result<IRModule> assign_layouts(IRModule module, const PassContext& context) {
   BYOC_TRY(std::vector<WantedBlocks> plugins, wanted_blocks(context));
   if (plugins.empty()) return module;
   Judge judge(module, context);
-  const int64_t block = first_block(plugins);
+  const FillOptions fill{first_blocks(plugins), (context.compile_flags & BYOC_STRICT_FP) != 0};
   for (auto& [name, function] : module.functions) {
     if (!is_plain(function)) continue;
-    if (block != 0) {
-      BYOC_TRY(function, fill_channels(module, function, block, *context.ops));
+    if (!fill.blocks.empty()) {
+      BYOC_TRY(function, fill_channels(module, function, fill, *context.ops));
     }
     function = in_blocks(function, plugins, *context.ops, judge);
   }

@@ -83,6 +83,7 @@ bool grow_conv(Grower& g, size_t spatial) {
   else if (c % 2 == 0 && g.chance(0.2)) group = 2;
   int64_t o = group * g.between(1, group > 2 ? 2 : 5);
   if (group == 1 && g.chance(0.3)) o = g.one_of<int64_t>({8, 16, 24, 32});
+  if (group == 1 && g.chance(0.1)) o = g.between(9, 40);  // most of them no block divides
   if (group == 1 && g.chance(0.2)) o = g.dim(x, g.rank(x) - 1);
   Ints kernel = random_kernel(g, x, spatial);
   Shape weight = {Dim(o), Dim(c / group)};
