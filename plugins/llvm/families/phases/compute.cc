@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/llvm/families/phases/compute.h"
+
+#include <algorithm>
+
+namespace byoc::llvm_plugin::phases {
+namespace {
+
+using te::Expr;
+using te::Exprs;
+using te::LoopKind;
+using te::Stmt;
+using te::Tensor;
+using Index = std::array<Expr, kDims>;
+
+constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
+constexpr double kShared = 40000;      // cycles that are worth the threads
+
+DType sum_type(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+}
+
+Expr zero(DType dtype) {
+  return is_float(dtype) ? te::constant(dtype, 0) : te::int_constant(dtype, 0);
+}
+
+// Returns the panels of a class. Rows after the last are zeros.
+Tensor panels_of(te::Builder& builder, const Geometry& g, const Plan& plan, size_t k,
+                 const Tensor& weight) {
+  const Class& of = g.classes[k];
+  const ClassPlan& own = plan.classes[k];
+  const int64_t rows = plan.outputs * of.phases();
+  const DType dtype = sum_type(weight.dtype());
+  const Exprs shape = {g.groups, plan.panels_of(g), own.tiles, g.c, of.taps(), own.tile.cells};
+  return builder.compute("phases.panels", shape, [&](const Exprs& i) {
+    const Expr row = i[2] * own.tile.cells + i[5];
+    Expr phase = floor_mod(row, of.phases()), tap = i[4];
+    Index at;
+    for (size_t d = kDims; d-- > 0;) {
+      const Range& range = of.ranges[d];
+      at[d] = floor_mod(phase, range.count) * range.tap_up + range.tap +
+              floor_mod(tap, range.taps) * range.period;
+      phase = floor_div(phase, range.count), tap = floor_div(tap, range.taps);
+    }
+    const Expr output = i[1] * plan.outputs + floor_div(row, of.phases());
+    const Expr value = te::cast(dtype, weight(g.at(i[0] * g.c + i[3], output, at)));
+    if (own.tiles * own.tile.cells == rows) return value;
+    return te::select(row < rows, value, zero(dtype));
+  });
+}
+
+/// The loops of one part.
+class Part {
+ public:
+  Part(const Geometry& g, const Plan& plan, const std::vector<Tensor>& in, const Tensor& y)
+      : g_(g), plan_(plan), in_(in), y_(y), dtype_(sum_type(y.dtype())) {
+    cells_ = Tensor("cells", dtype_, {g.c, plan.cells_per_channel(g)});
+    sums_ = Tensor("sums", dtype_, {std::max<int64_t>(plan.sum_rows, 1), pitch()});
+  }
+  Stmt loops(const Expr& unit);
+
+ private:
+  int64_t pitch() const { return plan_.vectors * plan_.lanes; }
+  Expr begin(size_t dim) const { return dim == plan_.axis ? Expr(first_) : Expr(0); }
+  Stmt pack() const;
+  Stmt copy(const Expr& c, size_t dim, Index cell, const Expr& place) const;
+  Stmt products(size_t k) const;
+  Stmt tile(size_t k, const Expr& t, const Expr& p, int64_t vectors) const;
+  Stmt term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const;
+  Stmt moves(size_t k) const;
+  struct Place {  // of a sum, and of its result
+    Expr channel;
+    Index result;
+    Expr row, sum;
+  };
+  Stmt move_dim(size_t k, size_t d, const Place& at) const;
+  Stmt move_row(size_t k, const Place& at) const;
+  Stmt move_one(size_t k, Place at, const Expr& j, int64_t q) const;
+  int64_t results_of(size_t d) const { return d == plan_.axis ? plan_.rows : g_.dims[d].results(); }
+  template <class Body>
+  Stmt each_of_tile(const Tensor& acc, Body&& body) const {
+    const int64_t rows = *te::as_int(acc.shape()[0]), lanes = *te::as_int(acc.shape()[1]);
+    auto row = [&](const Expr& i) {
+      return te::loop(
+          "l", lanes, [&](const Expr& l) { return body(i, l); }, LoopKind::kVectorized);
+    };
+    return te::loop("i", rows, row, LoopKind::kUnrolled);
+  }
+
+  const Geometry& g_;
+  const Plan& plan_;
+  const std::vector<Tensor>& in_;  // the image, then the panels of classes with terms
+  const Tensor& y_;
+  const DType dtype_;
+  Tensor cells_, sums_;
+  const te::Var image_{"n"}, group_{"g"}, panel_{"a"}, first_{"j"};
+};
+
+Stmt Part::loops(const Expr& unit) {
+  const int64_t parts = plan_.parts_of(g_), panels = plan_.panels_of(g_);
+  std::vector<Stmt> all = {pack()};
+  for (size_t k = 0; k < g_.classes.size(); ++k) all.push_back(products(k));
+  for (size_t k = 0; k < g_.classes.size(); ++k) all.push_back(moves(k));
+  Stmt out = te::make_block(std::move(all));
+  out = te::make_alloc(cells_, te::Scope::kWorkspace, std::move(out));
+  out = te::make_alloc(sums_, te::Scope::kWorkspace, std::move(out));
+  out = te::make_let(first_, floor_mod(unit, parts) * plan_.rows, std::move(out));
+  const Expr rest = floor_div(unit, parts);
+  out = te::make_let(panel_, floor_mod(rest, panels), std::move(out));
+  out = te::make_let(group_, floor_mod(floor_div(rest, panels), g_.groups), std::move(out));
+  return te::make_let(image_, floor_div(rest, panels * g_.groups), std::move(out));
+}
+
+// Copies the cells that the part reads.
+Stmt Part::pack() const {
+  return te::loop("c", g_.c, [&](const Expr& c) {
+    Stmt clear = te::loop(
+        "p", plan_.cells_per_channel(g_),
+        [&](const Expr& p) {
+          return te::make_store(cells_, {c, p}, zero(dtype_));
+        },
+        LoopKind::kVectorized);
+    return te::make_block({clear, copy(c, 0, {}, plan_.cells.margin)});
+  });
+}
+
+// Copies the cells along a dim and those after it. Cells outside of the image stay zero.
+Stmt Part::copy(const Expr& c, size_t dim, Index cell, const Expr& place) const {
+  const Cells& cells = plan_.cells;
+  const bool is_last = dim + 1 == kDims, is_whole = dim > plan_.axis;
+  return te::loop(
+      cat("s", dim), cells.stored[dim],
+      [&](const Expr& s) {
+        cell[dim] = is_whole ? s : begin(dim) + s + cells.first[dim];
+        const Expr next = place + s * cells.distance[dim];
+        const Expr is_inside = Expr(0) <= cell[dim] && cell[dim] < g_.dims[dim].in;
+        if (!is_last) {
+          Stmt rest = copy(c, dim + 1, cell, next);
+          return is_whole ? rest : te::make_if(is_inside, rest);
+        }
+        Expr value = te::cast(dtype_, in_[0](g_.at(Expr(image_), Expr(group_) * g_.c + c, cell)));
+        if (!is_whole) value = te::select(is_inside, value, zero(dtype_));
+        return te::make_store(cells_, {c, next}, value);
+      },
+      is_last ? LoopKind::kVectorized : LoopKind::kSerial);
+}
+
+Stmt Part::products(size_t k) const {
+  const ClassPlan& own = plan_.classes[k];
+  if (own.tiles == 0) return {};
+  const int64_t whole = plan_.vectors / own.tile.vectors, rest = plan_.vectors % own.tile.vectors;
+  const int64_t step = own.tile.vectors * plan_.lanes;
+  return te::loop("t", own.tiles, [&](const Expr& t) {
+    Stmt tiles =
+        te::loop("p", whole, [&](const Expr& p) { return tile(k, t, p * step, own.tile.vectors); });
+    if (rest == 0) return tiles;
+    return te::make_block({tiles, tile(k, t, whole * step, rest)});
+  });
+}
+
+Stmt Part::tile(size_t k, const Expr& t, const Expr& p, int64_t vectors) const {
+  const ClassPlan& own = plan_.classes[k];
+  const Tensor acc("acc", dtype_, {own.tile.cells, vectors * plan_.lanes});
+  Stmt clear = each_of_tile(acc, [&](const Expr& i, const Expr& l) {
+    return te::make_store(acc, {i, l}, zero(dtype_));
+  });
+  Stmt store = each_of_tile(acc, [&](const Expr& i, const Expr& l) {
+    return te::make_store(sums_, {t * own.tile.cells + i + own.first, p + l}, acc(i, l));
+  });
+  return te::make_alloc(acc, te::Scope::kStack, te::make_block({clear, term(k, t, p, acc), store}));
+}
+
+// Adds all terms to a tile: channels, then taps.
+Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const {
+  const Class& of = g_.classes[k];
+  const Tensor& panels =
+      in_[1 + static_cast<size_t>(std::count_if(plan_.classes.begin(),
+                                                plan_.classes.begin() + static_cast<ptrdiff_t>(k),
+                                                [](const ClassPlan& c) { return c.tiles > 0; }))];
+  const int64_t sums = *te::as_int(acc.shape()[0]) * *te::as_int(acc.shape()[1]) / plan_.lanes;
+  const LoopKind kind = of.taps() * sums <= kLongestBody ? LoopKind::kUnrolled : LoopKind::kSerial;
+  int64_t start = plan_.cells.margin;
+  for (size_t d = 0; d < kDims; ++d)
+    start += (of.ranges[d].base - plan_.cells.first[d]) * plan_.cells.distance[d];
+  auto body = [&](const Expr& c, const Index& m) {
+    Expr tap = m[0], place = p + start;
+    for (size_t d = 1; d < kDims; ++d) tap = tap * of.ranges[d].taps + m[d];
+    for (size_t d = 0; d < kDims; ++d)
+      place = place - m[d] * (of.ranges[d].step * plan_.cells.distance[d]);
+    return each_of_tile(acc, [&](const Expr& i, const Expr& l) {
+      const Expr product = panels(Expr(group_), Expr(panel_), t, c, tap, i) * cells_(c, place + l);
+      return te::make_store(acc, {i, l}, acc(i, l) + product);
+    });
+  };
+  auto over = [&](size_t d, auto&& inner) {
+    return te::loop(cat("m", d), of.ranges[d].taps, inner, kind);
+  };
+  return te::loop("c", g_.c, [&](const Expr& c) {
+    return over(0, [&](const Expr& a) {
+      return over(1, [&](const Expr& b) {
+        return over(2, [&](const Expr& m) { return body(c, {a, b, m}); });
+      });
+    });
+  });
+}
+
+// Moves the sums of a class to their places, dim by dim.
+Stmt Part::moves(size_t k) const {
+  const int64_t phases = g_.classes[k].phases();
+  return te::loop("o", plan_.outputs, [&](const Expr& o) {
+    const Expr channel = (Expr(group_) * plan_.panels_of(g_) + Expr(panel_)) * plan_.outputs + o;
+    return move_dim(k, 0, {channel, {}, o * phases + plan_.classes[k].first, 0});
+  });
+}
+
+Stmt Part::move_dim(size_t k, size_t d, const Place& at) const {
+  if (d + 1 == kDims) return move_row(k, at);
+  const Range& range = g_.classes[k].ranges[d];
+  const Dim& dim = g_.dims[d];
+  int64_t inner = 1;
+  for (size_t later = d + 1; later < kDims; ++later) inner *= g_.classes[k].ranges[later].count;
+  return te::loop(cat("q", d), range.count, [&](const Expr& q) {
+    return te::loop(cat("j", d), results_of(d), [&](const Expr& j) {
+      Place next = at;
+      next.result[d] = (begin(d) + j) * dim.stride + range.first + q;
+      next.row = at.row + q * inner, next.sum = at.sum + j * plan_.cells.distance[d];
+      return te::make_if(next.result[d] < dim.out, move_dim(k, d + 1, next));
+    });
+  });
+}
+
+Stmt Part::move_one(size_t k, Place at, const Expr& j, int64_t q) const {
+  constexpr size_t kLast = kDims - 1;
+  const Range& range = g_.classes[k].ranges[kLast];
+  at.result[kLast] = (begin(kLast) + j) * g_.dims[kLast].stride + (range.first + q);
+  const Expr value = plan_.classes[k].tiles == 0 ? zero(dtype_) : sums_(at.row + q, at.sum + j);
+  return te::make_store(y_, g_.at(Expr(image_), at.channel, at.result),
+                        te::cast(y_.dtype(), value));
+}
+
+// Moves one row of results: first those of which every phase has one.
+Stmt Part::move_row(size_t k, const Place& at) const {
+  constexpr size_t kLast = kDims - 1;
+  const Range& range = g_.classes[k].ranges[kLast];
+  const Dim& dim = g_.dims[kLast];
+  const bool is_split = plan_.axis == kLast;
+  const int64_t common =
+      dim.results() - (dim.out - (dim.results() - 1) * dim.stride < range.first + range.count);
+  Expr count = common, last = common;
+  if (is_split) {
+    count = te::max(te::min(Expr(plan_.rows), Expr(common) - Expr(first_)), Expr(0));
+    last = Expr(common) - Expr(first_);
+  }
+  std::vector<Stmt> rest;
+  auto each_phase = [&](const Expr& j, int64_t most) {
+    std::vector<Stmt> out;
+    for (int64_t q = 0; q < range.count && range.first + q < most; ++q)
+      out.push_back(move_one(k, at, j, q));
+    return te::make_block(std::move(out));
+  };
+  const bool is_copy = dim.stride == 1 && !is_split;
+  Stmt row = te::loop(
+      "j", count, [&](const Expr& j) { return each_phase(j, dim.stride); },
+      is_copy ? LoopKind::kVectorized : LoopKind::kSerial);
+  if (common == dim.results()) return row;
+  Stmt end = each_phase(last, dim.out - common * dim.stride);
+  if (is_split) end = te::make_if(Expr(0) <= last && last < Expr(plan_.rows), std::move(end));
+  return te::make_block({row, end});
+}
+
+}  // namespace
+
+ComputeFn compute_of(const Geometry& geometry, const Plan& plan) {
+  return [geometry, plan](te::Builder& builder, std::span<const Tensor> in, Types out,
+                          const Attrs&) -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> read = {in[0]};
+    for (size_t k = 0; k < geometry.classes.size(); ++k) {
+      if (plan.classes[k].tiles > 0) read.push_back(panels_of(builder, geometry, plan, k, in[1]));
+    }
+    return builder.procedure("phases", {*out[0]}, read, [&](const std::vector<Tensor>& y) {
+      auto part = [&](const Expr& unit) { return Part(geometry, plan, read, y[0]).loops(unit); };
+      const int64_t units = plan.units_of(geometry);
+      const bool is_shared = units > 1 && plan.cycles > kShared;
+      return te::loop("u", units, part, is_shared ? LoopKind::kParallel : LoopKind::kSerial);
+    });
+  };
+}
+
+}  // namespace byoc::llvm_plugin::phases
