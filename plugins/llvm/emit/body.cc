@@ -7,10 +7,27 @@
 #include "byoc/ir/visit.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
+#include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin {
 
 using te::LoopKind;
+
+namespace {
+
+constexpr size_t kMostRows = 8;  // whose lanes are stored in turns
+
+bool reads(const te::Expr& value, const te::Tensor& tensor) {
+  bool out = false;
+  Seen seen;
+  walk_expr(value, seen, [&](const te::Expr& x) {
+    const auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x->kind);
+    out = out || (load != nullptr && (*load)->tensor == tensor);
+  });
+  return out;
+}
+
+}  // namespace
 
 Body::Body(Unit& unit, llvm::Function* function)
     : unit_(unit),
@@ -44,13 +61,37 @@ Status Body::emit(const te::Stmt& stmt) {
                         [&](const te::If& v) { return emit_if(v); },
                         [&](const te::Let& v) { return emit_let(v); },
                         [&](const te::Alloc& v) { return emit_alloc(v); },
-                        [&](const te::Block& v) {
-                          for (const te::Stmt& inner : v.stmts) BYOC_TRY_STATUS(emit(inner));
-                          return Status();
-                        },
+                        [&](const te::Block& v) { return emit_block(v); },
                         [&](const te::Intrinsic& v) { return emit_intrinsic(v); },
                     },
                     stmt->kind);
+}
+
+Status Body::emit_block(const te::Block& block) {
+  for (size_t s = 0; s < block.stmts.size();) {
+    const size_t rows = values_.lanes() == 0 ? 0 : emit_rows(std::span(block.stmts).subspan(s));
+    if (rows == 0) BYOC_TRY_STATUS(emit(block.stmts[s]));
+    s += std::max<size_t>(rows, 1);
+  }
+  return {};
+}
+
+// Emits the first of these statements as one where they are stores whose lanes together fill
+// adjacent elements. Returns their number, or 0.
+size_t Body::emit_rows(std::span<const te::Stmt> stmts) {
+  std::vector<const te::Store*> stores;
+  for (const te::Stmt& stmt : stmts) {
+    const auto* store = std::get_if<te::Store>(&stmt->kind);
+    if (store == nullptr || stores.size() == kMostRows) break;
+    if (!stores.empty() && store->tensor != stores[0]->tensor) break;
+    if (reads(store->value, store->tensor)) break;
+    stores.push_back(store);
+  }
+  for (size_t count = stores.size(); count > 1; --count) {
+    values_.begin_statement();
+    if (values_.store_rows(std::span(stores).first(count))) return count;
+  }
+  return 0;
 }
 
 Status Body::emit_for(const te::StmtNode& node, const te::For& loop) {

@@ -43,6 +43,8 @@ class Body {
 
  private:
   struct Captures;
+  Status emit_block(const te::Block& block);
+  size_t emit_rows(std::span<const te::Stmt> stmts);
   Status emit_for(const te::StmtNode& node, const te::For& loop);
   Status emit_serial(const te::For& loop);
   Status emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,

@@ -247,4 +247,76 @@ void Values::store(const te::Tensor& tensor, const te::Exprs& indices, Value val
   else store_lanes(at, splat(stored));
 }
 
+// Returns the lanes of both in turns: a vector of the first half of each, and one of the second.
+std::pair<llvm::Value*, llvm::Value*> Values::in_turns(Value a, Value b) {
+  std::vector<int> first, second;
+  for (unsigned k = 0; k < lanes_; ++k) {
+    const auto from = static_cast<int>(k / 2 + k % 2 * lanes_);
+    first.push_back(from), second.push_back(from + static_cast<int>(lanes_ / 2));
+  }
+  return {b_.CreateShuffleVector(a, b, first), b_.CreateShuffleVector(a, b, second)};
+}
+
+// Returns as many vectors: lane 0 of each, then lane 1 of each, and so on.
+std::vector<llvm::Value*> Values::interleaved(const std::vector<Value>& from) {
+  const size_t count = from.size();
+  std::vector<Value> out;
+  if (count == 1) return from;
+  if (count % 2 == 0) {
+    std::vector<Value> even, odd;
+    for (size_t k = 0; k < count; k += 2) even.push_back(from[k]), odd.push_back(from[k + 1]);
+    even = interleaved(even), odd = interleaved(odd);
+    for (size_t k = 0; k < even.size(); ++k) {
+      const auto [first, second] = in_turns(even[k], odd[k]);
+      out.push_back(first), out.push_back(second);
+    }
+    return out;
+  }
+  for (size_t r = 0; r < count; ++r) {
+    Value sum = from[0];
+    for (size_t q = 0; q < count; ++q) {
+      std::vector<int> lanes;
+      for (size_t k = 0; k < lanes_; ++k) {
+        const size_t at = r * lanes_ + k;
+        lanes.push_back(static_cast<int>(at % count == q ? lanes_ + at / count : k));
+      }
+      sum = q == 0 ? b_.CreateShuffleVector(from[0], from[0], lanes)
+                   : b_.CreateShuffleVector(sum, from[q], lanes);
+    }
+    out.push_back(sum);
+  }
+  return out;
+}
+
+// Returns true when each of the stores writes the element after that of the one before, and the
+// lanes are as far from each other as there are stores.
+bool Values::fill_rows(std::span<const te::Store* const> stores) {
+  const te::Store& first = *stores[0];
+  const Home& home = plan_.homes.at(first.tensor.id());
+  for (size_t k = 1; k < stores.size(); ++k) {
+    te::Expr distance = 0;
+    for (size_t d = 0; d < home.strides.size(); ++d)
+      distance = distance + (stores[k]->indices[d] - first.indices[d]) * home.strides[d];
+    if (te::as_int(ranges_.simplified(distance)) != static_cast<int64_t>(k)) return false;
+  }
+  return place(first.tensor, first.indices).stride == static_cast<int64_t>(stores.size());
+}
+
+bool Values::store_rows(std::span<const te::Store* const> stores) {
+  const te::Store& first = *stores[0];
+  if (lanes_ == 0 || mask_ || plan_.homes.at(first.tensor.id()).elements == 0 || !fill_rows(stores))
+    return false;
+  std::vector<Value> values;
+  for (const te::Store* store : stores)
+    values.push_back(splat(ops_.to_storage(store->tensor.dtype(), value(store->value))));
+  values = interleaved(values);
+  const Place at = place(first.tensor, first.indices);
+  llvm::Type* element = storage_type(b_.getContext(), first.tensor.dtype());
+  for (size_t k = 0; k < values.size(); ++k) {
+    Value to = b_.CreateConstGEP1_64(element, address(at, at.offset), k * lanes_);
+    b_.CreateAlignedStore(values[k], to, align_of(*at.home));
+  }
+  return true;
+}
+
 }  // namespace byoc::llvm_plugin

@@ -3,6 +3,7 @@
 // Expressions and memory accesses as LLVM values: scalars, or inside a vectorised loop vectors with
 // one lane per iteration. A value that does not depend on the loop stays a scalar there too.
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "byoc/base/check.h"
@@ -56,6 +57,10 @@ class Values {
   Value value(const te::Expr& x);                       // scalar or vector
   Value splat(Value x) { return ops_.splat(x, lanes_); }
   void store(const te::Tensor& tensor, const te::Exprs& indices, Value value);
+  /// Stores whole vectors where the lanes of these stores of one tensor, in order, fill adjacent
+  /// elements, as y[2 * l] and y[2 * l + 1] do: what they store must not read that tensor. Returns
+  /// false, and stores nothing, where they do not.
+  bool store_rows(std::span<const te::Store* const> stores);
   Value address_of(const te::Place& element);
 
  private:
@@ -106,6 +111,9 @@ class Values {
   void store_scalar(const Place& at, Value value);
   void store_contiguous(const Place& at, Value value);
   void store_lanes(const Place& at, Value value);
+  bool fill_rows(std::span<const te::Store* const> stores);
+  std::pair<Value, Value> in_turns(Value a, Value b);
+  std::vector<Value> interleaved(const std::vector<Value>& from);
   llvm::Align align_of(const Home& home) const;
   Value iota(llvm::Type* type, int64_t stride);
 

@@ -14,6 +14,7 @@ using te::Tensor;
 using Index = std::array<Expr, kDims>;
 
 constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
+constexpr int64_t kMostInTurns = 8;    // phases whose sums are moved as vectors
 constexpr double kShared = 40000;      // cycles that are worth the threads
 
 DType sum_type(DType dtype) {
@@ -67,15 +68,15 @@ class Part {
   Stmt products(size_t k) const;
   Stmt tile(size_t k, const Expr& t, const Expr& p, int64_t vectors) const;
   Stmt term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const;
-  Stmt moves(size_t k) const;
   struct Place {  // of a sum, and of its result
-    Expr channel;
-    Index result;
-    Expr row, sum;
+    Expr channel, output, sum;
+    Index result, phase;
+    std::span<const Class> classes;  // that differ in the last dim
   };
-  Stmt move_dim(size_t k, size_t d, const Place& at) const;
-  Stmt move_row(size_t k, const Place& at) const;
-  Stmt move_one(size_t k, Place at, const Expr& j, int64_t q) const;
+  Stmt moves() const;
+  Stmt move_dim(size_t d, const Place& at) const;
+  Stmt move_row(const Place& at) const;
+  Stmt move_phases(const Place& at, const Expr& j, int64_t most) const;
   int64_t results_of(size_t d) const { return d == plan_.axis ? plan_.rows : g_.dims[d].results(); }
   template <class Body>
   Stmt each_of_tile(const Tensor& acc, Body&& body) const {
@@ -100,7 +101,7 @@ Stmt Part::loops(const Expr& unit) {
   const int64_t parts = plan_.parts_of(g_), panels = plan_.panels_of(g_);
   std::vector<Stmt> all = {pack()};
   for (size_t k = 0; k < g_.classes.size(); ++k) all.push_back(products(k));
-  for (size_t k = 0; k < g_.classes.size(); ++k) all.push_back(moves(k));
+  all.push_back(moves());
   Stmt out = te::make_block(std::move(all));
   out = te::make_alloc(cells_, te::Scope::kWorkspace, std::move(out));
   out = te::make_alloc(sums_, te::Scope::kWorkspace, std::move(out));
@@ -204,68 +205,76 @@ Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const
   });
 }
 
-// Moves the sums of a class to their places, dim by dim.
-Stmt Part::moves(size_t k) const {
-  const int64_t phases = g_.classes[k].phases();
+// Moves the sums of all classes to their places. Classes that differ in the last dim follow each
+// other.
+Stmt Part::moves() const {
   return te::loop("o", plan_.outputs, [&](const Expr& o) {
-    const Expr channel = (Expr(group_) * plan_.panels_of(g_) + Expr(panel_)) * plan_.outputs + o;
-    return move_dim(k, 0, {channel, {}, o * phases + plan_.classes[k].first, 0});
+    Place at;
+    at.channel = (Expr(group_) * plan_.panels_of(g_) + Expr(panel_)) * plan_.outputs + o;
+    at.output = o, at.sum = 0;
+    std::vector<Stmt> all;
+    for (size_t k = 0; k < g_.classes.size(); k += g_.last_classes()) {
+      at.classes = std::span(g_.classes).subspan(k, g_.last_classes());
+      all.push_back(move_dim(0, at));
+    }
+    return te::make_block(std::move(all));
   });
 }
 
-Stmt Part::move_dim(size_t k, size_t d, const Place& at) const {
-  if (d + 1 == kDims) return move_row(k, at);
-  const Range& range = g_.classes[k].ranges[d];
+Stmt Part::move_dim(size_t d, const Place& at) const {
+  if (d + 1 == kDims) return move_row(at);
+  const Range& range = at.classes[0].ranges[d];
   const Dim& dim = g_.dims[d];
-  int64_t inner = 1;
-  for (size_t later = d + 1; later < kDims; ++later) inner *= g_.classes[k].ranges[later].count;
   return te::loop(cat("q", d), range.count, [&](const Expr& q) {
     return te::loop(cat("j", d), results_of(d), [&](const Expr& j) {
       Place next = at;
       next.result[d] = (begin(d) + j) * dim.stride + range.first + q;
-      next.row = at.row + q * inner, next.sum = at.sum + j * plan_.cells.distance[d];
-      return te::make_if(next.result[d] < dim.out, move_dim(k, d + 1, next));
+      next.phase[d] = q, next.sum = at.sum + j * plan_.cells.distance[d];
+      return te::make_if(next.result[d] < dim.out, move_dim(d + 1, next));
     });
   });
 }
 
-Stmt Part::move_one(size_t k, Place at, const Expr& j, int64_t q) const {
+// Moves the sums of a place of the last dim: those of its phases below `most`.
+Stmt Part::move_phases(const Place& at, const Expr& j, int64_t most) const {
   constexpr size_t kLast = kDims - 1;
-  const Range& range = g_.classes[k].ranges[kLast];
-  at.result[kLast] = (begin(kLast) + j) * g_.dims[kLast].stride + (range.first + q);
-  const Expr value = plan_.classes[k].tiles == 0 ? zero(dtype_) : sums_(at.row + q, at.sum + j);
-  return te::make_store(y_, g_.at(Expr(image_), at.channel, at.result),
-                        te::cast(y_.dtype(), value));
+  std::vector<Stmt> out;
+  for (const Class& of : at.classes) {
+    const ClassPlan& own = plan_.classes[static_cast<size_t>(&of - g_.classes.data())];
+    Expr row = at.output;
+    for (size_t d = 0; d < kLast; ++d) row = row * of.ranges[d].count + at.phase[d];
+    const Range& range = of.ranges[kLast];
+    for (int64_t q = 0; q < range.count && range.first + q < most; ++q) {
+      Index result = at.result;
+      result[kLast] = (begin(kLast) + j) * g_.dims[kLast].stride + (range.first + q);
+      const Expr value =
+          own.tiles == 0 ? zero(dtype_) : sums_(row * range.count + (own.first + q), at.sum + j);
+      out.push_back(
+          te::make_store(y_, g_.at(Expr(image_), at.channel, result), te::cast(y_.dtype(), value)));
+    }
+  }
+  return te::make_block(std::move(out));
 }
 
-// Moves one row of results: first those of which every phase has one.
-Stmt Part::move_row(size_t k, const Place& at) const {
+// Moves one row of results: first the places of which every phase has a result.
+Stmt Part::move_row(const Place& at) const {
   constexpr size_t kLast = kDims - 1;
-  const Range& range = g_.classes[k].ranges[kLast];
   const Dim& dim = g_.dims[kLast];
-  const bool is_split = plan_.axis == kLast;
-  const int64_t common =
-      dim.results() - (dim.out - (dim.results() - 1) * dim.stride < range.first + range.count);
-  Expr count = common, last = common;
-  if (is_split) {
-    count = te::max(te::min(Expr(plan_.rows), Expr(common) - Expr(first_)), Expr(0));
-    last = Expr(common) - Expr(first_);
-  }
-  std::vector<Stmt> rest;
-  auto each_phase = [&](const Expr& j, int64_t most) {
-    std::vector<Stmt> out;
-    for (int64_t q = 0; q < range.count && range.first + q < most; ++q)
-      out.push_back(move_one(k, at, j, q));
-    return te::make_block(std::move(out));
+  const int64_t common = dim.out / dim.stride;
+  auto row = [&](const Expr& count) {
+    const bool is_vector = te::as_int(count).has_value() && dim.stride <= kMostInTurns;
+    return te::loop(
+        "j", count, [&](const Expr& j) { return move_phases(at, j, dim.stride); },
+        is_vector ? LoopKind::kVectorized : LoopKind::kSerial);
   };
-  const bool is_copy = dim.stride == 1 && !is_split;
-  Stmt row = te::loop(
-      "j", count, [&](const Expr& j) { return each_phase(j, dim.stride); },
-      is_copy ? LoopKind::kVectorized : LoopKind::kSerial);
-  if (common == dim.results()) return row;
-  Stmt end = each_phase(last, dim.out - common * dim.stride);
-  if (is_split) end = te::make_if(Expr(0) <= last && last < Expr(plan_.rows), std::move(end));
-  return te::make_block({row, end});
+  auto rest = [&](const Expr& j) { return move_phases(at, j, dim.out - common * dim.stride); };
+  if (plan_.axis != kLast)
+    return common == dim.results() ? row(common) : te::make_block({row(common), rest(common)});
+  const Expr left = Expr(common) - Expr(first_);
+  const Expr count = te::max(te::min(Expr(plan_.rows), left), Expr(0));
+  Stmt out = te::make_if(Expr(plan_.rows) <= left, row(plan_.rows), row(count));
+  if (common == dim.results()) return out;
+  return te::make_block({out, te::make_if(Expr(0) <= left && left < Expr(plan_.rows), rest(left))});
 }
 
 }  // namespace

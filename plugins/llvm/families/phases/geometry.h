@@ -35,18 +35,20 @@ struct Class {
   int64_t taps() const { return ranges[0].taps * ranges[1].taps * ranges[2].taps; }
 };
 
+/// Returns the ranges of a dim, in order of the phases.
+std::vector<Range> ranges_of(const Dim& dim);
+
 struct Geometry {
   int64_t n = 1, groups = 1, c = 1, o = 1;  // channels of a group
   size_t spatial = 1;                       // dims of the op
   std::array<Dim, kDims> dims;
-  std::vector<Class> classes;              // disjoint, all phases
+  std::vector<Class> classes;              // disjoint, all phases, those of the last dim in turns
   std::array<int64_t, kDims> least, most;  // cells that taps read, relative to j
+  size_t last_classes() const { return ranges_of(dims[kDims - 1]).size(); }
   /// Returns the indices of a tensor of the op: two leading ones, then the op's dims.
   te::Exprs at(te::Expr first, te::Expr second, const std::array<te::Expr, kDims>& cells) const;
 };
 
-/// Returns the ranges of a dim, in order of the phases.
-std::vector<Range> ranges_of(const Dim& dim);
 /// Returns the geometry of a transposed convolution of constant extents; nullopt for other calls,
 /// and for those without terms or with too many classes.
 std::optional<Geometry> geometry_of(const te::Site& site);
