@@ -18,13 +18,13 @@ constexpr double kStrided = 1.05;         // windows with strides
 constexpr double kDirect = 0.8;           // windows of one pixel, and those that are not 2-D
 constexpr double kNotBlocked = 0.66;      // channels that are no whole blocks
 constexpr double kDepthwise = 0.75;       // in the caches of a core
-constexpr double kTransposed = 0.002;     // no schedule of its own yet
+constexpr double kTransposed = 0.7;       // products of the phases of a stride
 constexpr double kProduct = 0.78, kProductOfInputs = 0.72;
 constexpr double kFullGroup = 16;  // channels of a group that fill a vector
 
 // Operations at the peak that one element takes where a loop is not bound by memory.
 constexpr double kPerTap = 23, kPerElement = 23, kPerFunction = 47, kPerSoftmax = 107,
-                 kPerReduced = 15, kPerResized = 120, kPerOther = 200;
+                 kPerReduced = 15, kPerResized = 120, kPerPhase = 60, kPerOther = 200;
 // Shares of the bandwidth of the cache or memory that has the operands.
 constexpr double kStream = 0.8, kTurned = 0.35, kVector = 0.35, kOnePixel = 0.06;
 
@@ -128,6 +128,15 @@ double convolution_ns(const Op& op, const sdk::Machine& machine) {
   return machine.run_ns(work, {is_blocked || is_stem ? kDirect : kNotBlocked, kStream}, peak);
 }
 
+// Sums are moved to their places between those of other phases. Weights that are no constants are
+// brought into panels in each run.
+double transposed_ns(const Op& op, const sdk::Machine& machine) {
+  const double weights = op.has_constant_weight ? 0 : 2 * bytes(op.in[1]);
+  return machine.run_ns({op.flops(), bytes(op)}, {kTransposed, kStream}) +
+         machine.run_ns({elements_of_outputs(op) * kPerPhase, 0}) +
+         machine.run_ns({0, weights}, {1, kTurned});
+}
+
 double product_ns(const Op& op, const sdk::Machine& machine) {
   const double share = op.has_constant_weight ? kProduct : kProductOfInputs;
   // A product with a vector reads each weight once.
@@ -169,7 +178,7 @@ double op_ns(const Op& op, const sdk::Machine& machine) {
       if (op.call.op->facts.is_plain) return convolution_ns(op, machine);
       return machine.run_ns({op.flops(), bytes(op)}, {kDirect, kStream}, peak_of(op, machine));
     case OpFamily::kTransposedConvolution:
-      return machine.run_ns({op.flops(), bytes(op)}, {kTransposed, kStream});
+      return transposed_ns(op, machine);
     case OpFamily::kProduct:
       return product_ns(op, machine);
     case OpFamily::kPool:

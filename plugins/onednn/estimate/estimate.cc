@@ -12,8 +12,10 @@ namespace {
 // Shares of the peak and costs per element, medians over layers of networks (ResNet-50, VGG-16,
 // MobileNetV2, EfficientNet, BERT and others), one thread of a Sapphire Rapids with 2 MiB of second
 // cache and oneDNN 2.6, measured by `byoc place` for each op alone.
-constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kTransposed = 0.7,
-                 kSmallGroup = 0.53;
+constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kSmallGroup = 0.53;
+// Of transposed convolutions: in blocks of channels, all of them used; by products; of every
+// channel with itself.
+constexpr double kTransposed = 0.35, kTransposedByProducts = 0.31, kTransposedDepthwise = 0.01;
 constexpr double kProduct = 0.8, kProductOfInputs = 0.85;
 constexpr double kStream = 0.8, kTurned = 0.42, kVector = 0.25, kOnePixel = 0.017, kCopied = 0.25;
 
@@ -22,11 +24,14 @@ constexpr double kPerTap = 23, kPerMeanTap = 55, kPerElement = 23, kPerExact = 4
                  kPerSoftmax = 300, kPerReduced = 50, kPerResized = 100;
 // The same of reference kernels, which compute each index from its coordinates and call libm:
 // 16 ns per element of a sum along an outer axis and 84 ns per element of a softmax.
-constexpr double kPerReference = 3800, kPerReferenceSoftmax = 20'000, kReferenceFlop = 230;
+// What follows a transposed convolution in its primitive is computed as slowly.
+constexpr double kPerReference = 3800, kPerReferenceSoftmax = 20'000, kReferenceFlop = 230,
+                 kPerTransposedPost = 9000;
 
 constexpr double kCallNs = 400;       // of a primitive, with its table of arguments
 constexpr double kFewFlops = 8;       // per element of a matrix, where few rows meet it
 constexpr int64_t kFewChannels = 16;  // of a group
+constexpr int64_t kBlock = 16;        // channels that a kernel computes together
 
 double count(const Dims& dims) {
   double out = 1;
@@ -78,6 +83,24 @@ sdk::Share share_of_convolution(const Facts& facts) {
   if (is_winograd(facts.built.implementation)) return {kWinograd, kStream};
   const bool is_one_pixel = count(facts.out().dims) == static_cast<double>(weight[0]);
   return {kConvolution, is_one_pixel ? kOnePixel : kStream};
+}
+
+// Returns the part of whole blocks that channels fill.
+double filled(int64_t channels) {
+  const int64_t blocks = (channels + kBlock - 1) / kBlock;
+  return static_cast<double>(channels) / static_cast<double>(std::max<int64_t>(blocks, 1) * kBlock);
+}
+
+double transposed_ns(const Facts& facts, const byoc_rate& peak, const sdk::Machine& machine) {
+  const Dims& weight = facts.type(1).dims;
+  const int64_t groups = std::max<int64_t>(facts.unit.node->attrs.i("group", 1), 1);
+  double share = kTransposed * filled(weight[0] / groups) * filled(weight[1]);
+  if (is_by_products(facts.built.implementation)) share = kTransposedByProducts;
+  else if (groups > 1 && groups == weight[0]) share = kTransposedDepthwise;
+  const double posts =
+      kPerTransposedPost * facts.outputs() * static_cast<double>(facts.unit.posts.size());
+  return machine.run_ns(window_work(facts, true), {share, kStream}, peak) +
+         machine.run_ns({posts, 0});
 }
 
 sdk::Work product_work(const Facts& facts) {
@@ -133,7 +156,7 @@ double primitive_ns(const Facts& facts, const sdk::Machine& machine) {
     case Kind::kConvolution:
       return machine.run_ns(window_work(facts, false), share_of_convolution(facts), peak);
     case Kind::kTransposedConvolution:
-      return machine.run_ns(window_work(facts, true), {kTransposed, kStream}, peak);
+      return transposed_ns(facts, peak, machine);
     case Kind::kProduct:
       return product_ns(facts, peak, machine);
     case Kind::kPool:

@@ -29,6 +29,9 @@ constexpr bool is_reference(std::string_view name) { return name.starts_with("re
 /// Returns true for a convolution by Winograd's tiles.
 constexpr bool is_winograd(std::string_view name) { return name.find("wino") != name.npos; }
 
+/// Returns true for a convolution as products of matrices, with copies of the image.
+constexpr bool is_by_products(std::string_view name) { return name.find("gemm") != name.npos; }
+
 /// Returns true for a kernel that oneDNN generates when the primitive is made.
 constexpr bool is_generated(std::string_view name) {
   return name.find("jit") != name.npos || name.starts_with("brg") || name.starts_with("brd");

@@ -124,5 +124,28 @@ TEST(Estimates, OfLlvmHaveNoReferenceKernels) {
     EXPECT_LT(20 * ns("llvm", text, machine), ns("onednn", text, machine));
 }
 
+std::string transposed(const char* x, const char* weight, const char* attrs) {
+  return cat("fn main(%x: f32", x, ", %w: f32", weight, ") {\n  %0 = conv2d_transpose(%x, %w) {",
+             attrs, "}\n  return %0\n}");
+}
+
+// oneDNN computes whole blocks of channels and one channel of a group slowly, however few there
+// are.
+TEST(Estimates, OfTransposedConvolutionsOfFewChannelsAreLongerByOnednn) {
+  if (test::built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
+  const machine::Machine machine = machine_of_tests();
+  const std::string four = "strides=[2,2], pads=[1,1,1,1]";
+  for (const auto& [text, factor] :
+       {std::pair(transposed("[1,64,32,32]", "[64,3,4,4]", four.c_str()), 3),
+        std::pair(transposed("[1,1,128,128]", "[1,1,4,4]", four.c_str()), 3),
+        std::pair(
+            transposed("[1,21,32,32]", "[21,1,16,16]", "strides=[8,8], pads=[4,4,4,4], group=21"),
+            3),
+        std::pair(transposed("[1,64,40,40]", "[64,32,4,4]", four.c_str()), 1)}) {
+    EXPECT_GT(ns("onednn", text.c_str(), machine), factor * ns("llvm", text.c_str(), machine))
+        << text;
+  }
+}
+
 }  // namespace
 }  // namespace byoc
