@@ -13,7 +13,7 @@ namespace {
 // MobileNetV2, EfficientNet, BERT and others), one thread of a Sapphire Rapids with 2 MiB of second
 // cache and oneDNN 2.6, measured by `byoc place` for each op alone.
 constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kSmallGroup = 0.53;
-// Of transposed convolutions: in blocks of channels, all of them used; by products; of every
+// Transposed convolutions in blocks of channels that are all used; by products of matrices; of every
 // channel with itself.
 constexpr double kTransposed = 0.35, kTransposedByProducts = 0.31, kTransposedDepthwise = 0.01;
 constexpr double kProduct = 0.8, kProductOfInputs = 0.85;

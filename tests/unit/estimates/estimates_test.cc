@@ -129,8 +129,8 @@ std::string transposed(const char* x, const char* weight, const char* attrs) {
              attrs, "}\n  return %0\n}");
 }
 
-// oneDNN computes whole blocks of channels and one channel of a group slowly, however few there
-// are.
+// oneDNN computes whole blocks of channels, however few there are, and a group of one
+// channel slowly.
 TEST(Estimates, OfTransposedConvolutionsOfFewChannelsAreLongerByOnednn) {
   if (test::built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
   const machine::Machine machine = machine_of_tests();

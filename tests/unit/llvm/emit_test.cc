@@ -11,6 +11,7 @@ namespace byoc {
 namespace {
 
 using te::LoopKind;
+using te::Stmt;
 using te::Tensor;
 using test::Data;
 using test::f32;
@@ -229,6 +230,68 @@ TEST(EmitLet, NamesAValueOfEachLane) {
       LoopKind::kVectorized);
   auto in = counting(12), out = test::run_f32({"let", {x}, {y}, body}, in);
   for (size_t k = 0; k < 12; ++k) EXPECT_EQ(out[k], 2 * in[11 - k] + in[k]);
+}
+
+/// Returns a loop that stores `count` values per iteration, in turns: y[count i + q] = x[q n + i].
+te::LoopFunction in_turns(int64_t n, int64_t count, DType dtype = DType::kF32) {
+  Tensor x("x", DType::kF32, {n * count}), y("y", dtype, {n * count});
+  auto body = te::loop(
+      "i", n,
+      [&](te::Expr i) {
+        std::vector<te::Stmt> stores;
+        for (int64_t q = 0; q < count; ++q)
+          stores.push_back(te::make_store(y, {i * count + q}, te::cast(dtype, x(i + q * n))));
+        return te::make_block(std::move(stores));
+      },
+      LoopKind::kVectorized);
+  return {"in_turns", {x}, {y}, body};
+}
+
+TEST(EmitStore, FillsRowsWithLanesInTurns) {  // a guard page follows them
+  for (int64_t count : {2, 3, 4, 5, 6, 7, 8, 9}) {
+    for (int64_t n : {1, 2, 3, 7, 16, 31, 100}) {
+      auto x = counting(static_cast<size_t>(n * count));
+      auto y = test::run_f32(in_turns(n, count), x);
+      for (int64_t k = 0; k < n * count; ++k)
+        ASSERT_EQ(y[static_cast<size_t>(k)], x[static_cast<size_t>(k % count * n + k / count)])
+            << count << " of " << n;
+    }
+  }
+  const std::vector<float> x = counting(62);
+  const auto y = test::run_loops(in_turns(31, 2, DType::kF64), {f32(x)})[0].as<double>();
+  for (size_t k = 0; k < y.size(); ++k) EXPECT_EQ(y[k], x[k % 2 * 31 + k / 2]);
+}
+
+// The second store reads what the first one wrote, or leaves a gap, or goes back.
+TEST(EmitStore, KeepsTheOrderOfStoresThatFillNoRows) {
+  Tensor x("x", DType::kF32, {40}), y("y", DType::kF32, {60});
+  auto run = [&](const std::function<std::vector<te::Stmt>(te::Expr)>& stores) {
+    Stmt clear = te::loop(
+        "k", 60, [&](te::Expr k) { return te::make_store(y, {k}, te::constant(DType::kF32, 0)); });
+    Stmt all = te::loop(
+        "i", 20, [&](te::Expr i) { return te::make_block(stores(i)); }, LoopKind::kVectorized);
+    return test::run_f32({"stores", {x}, {y}, te::make_block({clear, all})}, counting(40));
+  };
+  const std::vector<float> from = counting(40);
+  auto a = run([&](te::Expr i) {
+    return std::vector{te::make_store(y, {i * 2}, x(i)),
+                       te::make_store(y, {i * 2 + 1}, y(i * 2) + x(i))};
+  });
+  auto b = run([&](te::Expr i) {
+    return std::vector{te::make_store(y, {i * 3}, x(i)), te::make_store(y, {i * 3 + 1}, x(i + 20))};
+  });
+  auto c = run([&](te::Expr i) {
+    return std::vector{te::make_store(y, {i * 2 + 1}, x(i)), te::make_store(y, {i * 2}, x(i + 20))};
+  });
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(a[2 * i], from[i]);
+    EXPECT_EQ(a[2 * i + 1], 2 * from[i]);
+    EXPECT_EQ(b[3 * i], from[i]);
+    EXPECT_EQ(b[3 * i + 1], from[i + 20]);
+    EXPECT_EQ(b[3 * i + 2], 0);
+    EXPECT_EQ(c[2 * i + 1], from[i]);
+    EXPECT_EQ(c[2 * i], from[i + 20]);
+  }
 }
 
 TEST(EmitErrors, NameAnIntrinsicThatIsNotKnown) {

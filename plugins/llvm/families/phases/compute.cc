@@ -65,6 +65,13 @@ class Part {
   Expr begin(size_t dim) const { return dim == plan_.axis ? Expr(first_) : Expr(0); }
   Stmt pack() const;
   Stmt copy(const Expr& c, size_t dim, Index cell, const Expr& place) const;
+  Stmt clear_rests() const;
+  Stmt pack_taps(size_t k) const;
+  Stmt copy_rows(const Expr& c, size_t dim, const Index& first, Index cell,
+                 const Expr& place) const;
+  Expr cell_of(const Expr& c, const Index& cell) const {
+    return te::cast(dtype_, in_[0](g_.at(Expr(image_), Expr(group_) * g_.c + c, cell)));
+  }
   Stmt products(size_t k) const;
   Stmt tile(size_t k, const Expr& t, const Expr& p, int64_t vectors) const;
   Stmt term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const;
@@ -99,8 +106,12 @@ class Part {
 
 Stmt Part::loops(const Expr& unit) {
   const int64_t parts = plan_.parts_of(g_), panels = plan_.panels_of(g_);
-  std::vector<Stmt> all = {pack()};
-  for (size_t k = 0; k < g_.classes.size(); ++k) all.push_back(products(k));
+  std::vector<Stmt> all;
+  all.push_back(plan_.cells.is_by_tap ? clear_rests() : pack());
+  for (size_t k = 0; k < g_.classes.size(); ++k) {
+    if (plan_.cells.is_by_tap) all.push_back(pack_taps(k));
+    all.push_back(products(k));
+  }
   all.push_back(moves());
   Stmt out = te::make_block(std::move(all));
   out = te::make_alloc(cells_, te::Scope::kWorkspace, std::move(out));
@@ -139,9 +150,59 @@ Stmt Part::copy(const Expr& c, size_t dim, Index cell, const Expr& place) const 
           Stmt rest = copy(c, dim + 1, cell, next);
           return is_whole ? rest : te::make_if(is_inside, rest);
         }
-        Expr value = te::cast(dtype_, in_[0](g_.at(Expr(image_), Expr(group_) * g_.c + c, cell)));
+        Expr value = cell_of(c, cell);
         if (!is_whole) value = te::select(is_inside, value, zero(dtype_));
         return te::make_store(cells_, {c, next}, value);
+      },
+      is_last ? LoopKind::kVectorized : LoopKind::kSerial);
+}
+
+// Clears what vectors have after the last place: other values may be slow to multiply.
+Stmt Part::clear_rests() const {
+  const int64_t results = plan_.cells.results, rest = pitch() - results;
+  if (rest == 0) return {};
+  return te::loop("c", g_.c, [&](const Expr& c) {
+    return te::loop("m", plan_.cells_per_channel(g_) / pitch(), [&](const Expr& m) {
+      return te::loop(
+          "l", rest,
+          [&](const Expr& l) {
+            return te::make_store(cells_, {c, m * pitch() + results + l}, zero(dtype_));
+          },
+          LoopKind::kVectorized);
+    });
+  });
+}
+
+// Copies the cells that each tap of a class reads.
+Stmt Part::pack_taps(size_t k) const {
+  const std::array<Range, kDims>& ranges = g_.classes[k].ranges;
+  if (plan_.classes[k].tiles == 0) return {};
+  auto taps = [&](size_t d, const Expr& c, Index first, const Expr& tap, auto&& self) -> Stmt {
+    if (d == kDims) return copy_rows(c, 0, first, {}, tap * pitch());
+    return te::loop(cat("m", d), ranges[d].taps, [&](const Expr& m) {
+      first[d] = begin(d) + ranges[d].base - m * ranges[d].step;
+      return self(d + 1, c, first, tap * ranges[d].taps + m, self);
+    });
+  };
+  return te::loop("c", g_.c, [&](const Expr& c) { return taps(0, c, {}, 0, taps); });
+}
+
+// Copies the cells of a tap along a dim and those after it, from `first` on. Rows outside of the
+// image are zeros.
+Stmt Part::copy_rows(const Expr& c, size_t dim, const Index& first, Index cell,
+                     const Expr& place) const {
+  const bool is_last = dim + 1 == kDims;
+  return te::loop(
+      cat("s", dim), results_of(dim),
+      [&](const Expr& s) {
+        cell[dim] = first[dim] + s;
+        const Expr next = place + s * plan_.cells.distance[dim];
+        if (!is_last) return copy_rows(c, dim + 1, first, cell, next);
+        Expr is_inside = Expr(0) <= cell[0] && cell[0] < g_.dims[0].in;
+        for (size_t d = 1; d < kDims; ++d)
+          is_inside = is_inside && Expr(0) <= cell[d] && cell[d] < g_.dims[d].in;
+        return te::make_store(cells_, {c, next},
+                              te::select(is_inside, cell_of(c, cell), zero(dtype_)));
       },
       is_last ? LoopKind::kVectorized : LoopKind::kSerial);
 }
@@ -180,13 +241,15 @@ Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const
                                                 [](const ClassPlan& c) { return c.tiles > 0; }))];
   const int64_t sums = *te::as_int(acc.shape()[0]) * *te::as_int(acc.shape()[1]) / plan_.lanes;
   const LoopKind kind = of.taps() * sums <= kLongestBody ? LoopKind::kUnrolled : LoopKind::kSerial;
+  const bool is_by_tap = plan_.cells.is_by_tap;
   int64_t start = plan_.cells.margin;
-  for (size_t d = 0; d < kDims; ++d)
+  for (size_t d = 0; d < kDims && !is_by_tap; ++d)
     start += (of.ranges[d].base - plan_.cells.first[d]) * plan_.cells.distance[d];
   auto body = [&](const Expr& c, const Index& m) {
     Expr tap = m[0], place = p + start;
     for (size_t d = 1; d < kDims; ++d) tap = tap * of.ranges[d].taps + m[d];
-    for (size_t d = 0; d < kDims; ++d)
+    if (is_by_tap) place = place + tap * pitch();
+    for (size_t d = 0; d < kDims && !is_by_tap; ++d)
       place = place - m[d] * (of.ranges[d].step * plan_.cells.distance[d]);
     return each_of_tile(acc, [&](const Expr& i, const Expr& l) {
       const Expr product = panels(Expr(group_), Expr(panel_), t, c, tap, i) * cells_(c, place + l);

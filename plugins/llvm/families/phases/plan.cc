@@ -16,6 +16,15 @@ constexpr double kDirectCycles = 2;        // of a term by the definition, one e
 
 int64_t count_of(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
+Cells cells_by_tap(const Geometry& g, size_t axis, int64_t rows) {
+  Cells out{.is_by_tap = true};
+  for (size_t d = kDims; d-- > 0;) {
+    out.distance[d] = out.results;
+    out.results *= d == axis ? rows : g.dims[d].results();
+  }
+  return out;
+}
+
 Cells cells_of(const Geometry& g, size_t axis, int64_t rows) {
   Cells out;
   int64_t distance = 1;
@@ -52,9 +61,18 @@ ClassPlan class_plan(const Class& of, const Plan& plan, const te::Target& target
   return out;
 }
 
+// Returns the vectors that a part copies of a channel: parts of rows where they are by tap.
+int64_t packed_vectors(const Geometry& g, const Plan& plan) {
+  if (!plan.cells.is_by_tap) return count_of(plan.cells_per_channel(g), plan.lanes);
+  const int64_t row = plan.cells.results / plan.cells.distance[kDims - 2];
+  int64_t taps = 0;
+  for (const Class& of : g.classes) taps += of.taps();
+  return taps * row * (1 + count_of(plan.cells.distance[kDims - 2], plan.lanes));
+}
+
 double unit_cycles(const Geometry& g, const Plan& plan, const te::Target& target, size_t bytes) {
   const int64_t cells = plan.cells_per_channel(g) * g.c;
-  double out = kUnitCycles + kPackedCycles * static_cast<double>(cells / plan.lanes);
+  double out = kUnitCycles + kPackedCycles * static_cast<double>(packed_vectors(g, plan) * g.c);
   double weights = 0, results = static_cast<double>(plan.outputs);
   for (size_t k = 0; k < g.classes.size(); ++k) {
     const topi::RegisterTile& tile = plan.classes[k].tile;
@@ -76,10 +94,8 @@ double unit_cycles(const Geometry& g, const Plan& plan, const te::Target& target
   return out;
 }
 
-Plan plan_of(const Geometry& g, size_t axis, int64_t rows, int64_t outputs,
-             const te::Target& target, size_t bytes) {
-  Plan out{.axis = axis, .rows = rows, .outputs = outputs};
-  out.cells = cells_of(g, axis, rows);
+Plan plan_of(const Geometry& g, Plan out, bool is_by_tap, const te::Target& target, size_t bytes) {
+  out.cells = is_by_tap ? cells_by_tap(g, out.axis, out.rows) : cells_of(g, out.axis, out.rows);
   const auto most = static_cast<uint64_t>(out.cells.results);
   out.lanes = std::min(target.lanes(bytes), static_cast<int64_t>(std::bit_ceil(most)));
   out.vectors = count_of(out.cells.results, out.lanes);
@@ -104,6 +120,11 @@ int64_t Plan::units_of(const Geometry& g) const {
 
 // All cells are stored, and the last tap reads the whole last vector of results.
 int64_t Plan::cells_per_channel(const Geometry& g) const {
+  if (cells.is_by_tap) {
+    int64_t most = 0;
+    for (const Class& of : g.classes) most = std::max(most, of.taps());
+    return most * vectors * lanes;
+  }
   int64_t read = cells.margin + vectors * lanes, written = cells.margin + 1;
   for (size_t d = 0; d < kDims; ++d) {
     read += std::max<int64_t>(0, (g.most[d] - cells.first[d]) * cells.distance[d]);
@@ -121,8 +142,11 @@ Plan best_plan(const Geometry& g, const te::Target& target, size_t bytes) {
     const int64_t rows = count_of(results, parts);
     for (int64_t panels = 1; panels <= g.o; ++panels) {
       if (g.o % panels != 0) continue;
-      Plan plan = plan_of(g, axis, rows, g.o / panels, target, bytes);
-      if (best.classes.empty() || plan.cycles < best.cycles) best = std::move(plan);
+      for (const bool is_by_tap : {false, true}) {
+        const Plan split{.axis = axis, .rows = rows, .outputs = g.o / panels};
+        Plan plan = plan_of(g, split, is_by_tap, target, bytes);
+        if (best.classes.empty() || plan.cycles < best.cycles) best = std::move(plan);
+      }
     }
   }
   return best;

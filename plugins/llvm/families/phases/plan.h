@@ -7,13 +7,16 @@
 namespace byoc::llvm_plugin::phases {
 
 /// The cells of a part, in memory one row after another with zeros between rows, so that each tap
-/// reads the cells of adjacent results at one distance, and vectors need not end where rows do.
+/// reads the cells of adjacent results at one distance, and vectors need not end where rows do. Or
+/// those of each tap of a class for themselves, without zeros between rows: more copies, and fewer
+/// vectors of small images.
 struct Cells {
+  bool is_by_tap = false;
   std::array<int64_t, kDims> stored{};    // cells along a dim
   std::array<int64_t, kDims> distance{};  // from a cell to the next along a dim, in elements
   std::array<int64_t, kDims> first{};     // the first stored cell, relative to the part's first j
   int64_t margin = 0;                     // elements before cell 0 of the dims that share zeros
-  int64_t results = 1;                    // places from the first j to the last, with gaps
+  int64_t results = 1;                    // places from the first j to the last, and between rows
 };
 
 /// The tile of a class: rows of weights by vectors of results.
