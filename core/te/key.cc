@@ -5,8 +5,8 @@
 
 #include <bit>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/interner.h"
-#include "core/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 
 namespace byoc::te {
 

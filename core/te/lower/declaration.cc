@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/lower/tensorize.h"
-#include "core/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

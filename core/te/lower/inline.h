@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Replaces reads of inlined stages by their values.
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 #include "core/te/schedule/state.h"
 #include "core/te/simplify/simplifier.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/lower/inline.h"
 #include "core/te/lower/nest.h"
 #include "core/te/lower/tensorize.h"
-#include "core/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

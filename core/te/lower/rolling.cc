@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/lower/declaration.h"
-#include "core/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

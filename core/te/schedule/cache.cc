@@ -2,7 +2,7 @@
 // Primitives that add a stage: cache_read, cache_write.
 #include <algorithm>
 
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 #include "core/te/schedule/cache.h"
 
 namespace byoc::te {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Helpers of the primitives that add stages.
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 #include "core/te/schedule/reads.h"
 
 namespace byoc::te {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 
 namespace byoc::te {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/number.h"
-#include "core/te/rewrite.h"
 #include "core/te/simplify/simplifier.h"
 
 namespace byoc::te {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simplifies the expressions of statements, with the ranges that their loops give.
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 #include "core/te/simplify/simplifier.h"
 
 namespace byoc::te {

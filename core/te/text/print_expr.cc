@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "byoc/ir/visit.h"
-#include "core/te/rewrite.h"
+#include "byoc/te/rewrite.h"
 #include "core/te/text/printer.h"
 #include "core/te/text/words.h"
 

@@ -13,8 +13,8 @@ namespace {
 // MobileNetV2, EfficientNet, BERT and others), one thread of a Sapphire Rapids with 2 MiB of second
 // cache and oneDNN 2.6, measured by `byoc place` for each op alone.
 constexpr double kConvolution = 0.82, kWinograd = 1.25, kDepthwise = 0.4, kSmallGroup = 0.53;
-// Transposed convolutions in blocks of channels that are all used; by products of matrices; of every
-// channel with itself.
+// Transposed convolutions in blocks of channels that are all used; by products of matrices; of
+// every channel with itself.
 constexpr double kTransposed = 0.35, kTransposedByProducts = 0.31, kTransposedDepthwise = 0.01;
 constexpr double kProduct = 0.8, kProductOfInputs = 0.85;
 constexpr double kStream = 0.8, kTurned = 0.42, kVector = 0.25, kOnePixel = 0.017, kCopied = 0.25;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/families/phases/compute.h"
 
+#include "plugins/llvm/families/phases/merge.h"
+
 #include <algorithm>
 
 namespace byoc::llvm_plugin::phases {
@@ -15,6 +17,7 @@ using Index = std::array<Expr, kDims>;
 
 constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
 constexpr int64_t kMostInTurns = 8;    // phases whose sums are moved as vectors
+constexpr int64_t kLeastVector = 8;    // places of a row whose results are computed as vectors
 constexpr double kShared = 40000;      // cycles that are worth the threads
 
 DType sum_type(DType dtype) {
@@ -123,13 +126,15 @@ Stmt Part::loops(const Expr& unit) {
   return te::make_let(image_, floor_div(rest, panels * g_.groups), std::move(out));
 }
 
-// Copies the cells that the part reads.
+// Copies the cells that the part reads. An image of one dim is copied with what is around it.
 Stmt Part::pack() const {
+  const int64_t all = plan_.cells_per_channel(g_);
+  const int64_t first = g_.spatial == 1 ? plan_.cells.stored[kDims - 1] : 0;
   return te::loop("c", g_.c, [&](const Expr& c) {
     Stmt clear = te::loop(
-        "p", plan_.cells_per_channel(g_),
+        "p", all - first,
         [&](const Expr& p) {
-          return te::make_store(cells_, {c, p}, zero(dtype_));
+          return te::make_store(cells_, {c, p + first}, zero(dtype_));
         },
         LoopKind::kVectorized);
     return te::make_block({clear, copy(c, 0, {}, plan_.cells.margin)});
@@ -268,8 +273,8 @@ Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const
   });
 }
 
-// Moves the sums of all classes to their places. Classes that differ in the last dim follow each
-// other.
+// Moves the sums of all classes to their places. Classes that differ in the last dim are next to
+// each other.
 Stmt Part::moves() const {
   return te::loop("o", plan_.outputs, [&](const Expr& o) {
     Place at;
@@ -324,8 +329,8 @@ Stmt Part::move_row(const Place& at) const {
   constexpr size_t kLast = kDims - 1;
   const Dim& dim = g_.dims[kLast];
   const int64_t common = dim.out / dim.stride;
-  auto row = [&](const Expr& count) {
-    const bool is_vector = te::as_int(count).has_value() && dim.stride <= kMostInTurns;
+  auto row = [&](int64_t count) {
+    const bool is_vector = dim.stride <= kMostInTurns;
     return te::loop(
         "j", count, [&](const Expr& j) { return move_phases(at, j, dim.stride); },
         is_vector ? LoopKind::kVectorized : LoopKind::kSerial);
@@ -333,11 +338,14 @@ Stmt Part::move_row(const Place& at) const {
   auto rest = [&](const Expr& j) { return move_phases(at, j, dim.out - common * dim.stride); };
   if (plan_.axis != kLast)
     return common == dim.results() ? row(common) : te::make_block({row(common), rest(common)});
-  const Expr left = Expr(common) - Expr(first_);
-  const Expr count = te::max(te::min(Expr(plan_.rows), left), Expr(0));
-  Stmt out = te::make_if(Expr(plan_.rows) <= left, row(plan_.rows), row(count));
-  if (common == dim.results()) return out;
-  return te::make_block({out, te::make_if(Expr(0) <= left && left < Expr(plan_.rows), rest(left))});
+  // The last part may have fewer places, and one of which not every phase has a result.
+  const int64_t parts = plan_.parts_of(g_), left = common - (parts - 1) * plan_.rows;
+  const bool is_even = left == plan_.rows;
+  Stmt last = te::make_block(
+      {row(std::max<int64_t>(left, 0)), common == dim.results() ? Stmt() : rest(left)});
+  if (parts == 1) return last;
+  if (is_even) return row(plan_.rows);
+  return te::make_if(Expr(first_) < (parts - 1) * plan_.rows, row(plan_.rows), last);
 }
 
 }  // namespace
@@ -349,12 +357,17 @@ ComputeFn compute_of(const Geometry& geometry, const Plan& plan) {
     for (size_t k = 0; k < geometry.classes.size(); ++k) {
       if (plan.classes[k].tiles > 0) read.push_back(panels_of(builder, geometry, plan, k, in[1]));
     }
-    return builder.procedure("phases", {*out[0]}, read, [&](const std::vector<Tensor>& y) {
-      auto part = [&](const Expr& unit) { return Part(geometry, plan, read, y[0]).loops(unit); };
-      const int64_t units = plan.units_of(geometry);
-      const bool is_shared = units > 1 && plan.cycles > kShared;
-      return te::loop("u", units, part, is_shared ? LoopKind::kParallel : LoopKind::kSerial);
-    });
+    const Dim& row = geometry.dims[kDims - 1];
+    const bool has_vectors = row.stride <= kMostInTurns && row.out / row.stride >= kLeastVector;
+    return builder.procedure(
+        has_vectors ? kVectors : kScalars, {*out[0]}, read, [&](const std::vector<Tensor>& y) {
+          auto part = [&](const Expr& unit) {
+            return Part(geometry, plan, read, y[0]).loops(unit);
+          };
+          const int64_t units = plan.units_of(geometry);
+          const bool is_shared = units > 1 && plan.cycles > kShared;
+          return te::loop("u", units, part, is_shared ? LoopKind::kParallel : LoopKind::kSerial);
+        });
   };
 }
 

@@ -2,6 +2,8 @@
 // Transposed convolutions as products of matrices, one for each class of phases of the stride.
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/phases/compute.h"
+#include "plugins/llvm/families/phases/merge.h"
+#include "plugins/llvm/topi/schedule.h"
 
 namespace byoc::llvm_plugin::phases {
 namespace {
@@ -31,8 +33,20 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   out.push_back(std::move(strategy));
 }
 
+// Schedules what the loops leave: panels of weights that are no constants.
+std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {
+  std::optional<te::Dag> all = merged(dag);
+  if (!all) return std::nullopt;
+  const auto own = std::make_shared<te::Dag>(*std::move(all));
+  topi::Template out = topi::default_template(*own, target);
+  out.kind = "phases";
+  out.choices = [own, choices = std::move(out.choices)] { return choices(); };
+  out.at = [own, at = std::move(out.at)](const topi::Point& point) { return at(point); };
+  return out;
+}
+
 }  // namespace
 
-extern const Family kFamily{.name = "phases", .add_computes = add_computes};
+extern const Family kFamily{.name = "phases", .add_computes = add_computes, .schedules = schedules};
 
 }  // namespace byoc::llvm_plugin::phases

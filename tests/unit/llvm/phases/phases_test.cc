@@ -39,7 +39,11 @@ llvm_plugin::KernelLoops loops_of(const Transposed& conv, size_t inputs, const t
 
 std::vector<double> expected(const Transposed& conv, const TransposedData& data) {
   std::vector<double> out = test::definition(conv, data);
-  for (double& y : out) y = conv.has_bias ? std::max(y, 0.0) : y;
+  for (size_t at = 0; at < out.size(); ++at) {
+    double& y = out[at];
+    if (conv.has_bias) y = std::max(y, 0.0);
+    if (conv.has_residual) y *= double{data.residual[at]} + y;
+  }
   return out;
 }
 
@@ -60,6 +64,7 @@ std::vector<float> compiled(const Transposed& conv, const TransposedData& data, 
   target.threads = threads;
   std::vector<test::Data> inputs = {test::f32(data.x), test::f32(data.weight)};
   if (conv.has_bias) inputs.push_back(test::f32(data.bias));
+  if (conv.has_residual) inputs.push_back(test::f32(data.residual));
   return test::run_loops(loops_of(conv, 0, target).loops, inputs, {threads, {}})[0].as<float>();
 }
 
@@ -110,6 +115,50 @@ TEST(Phases, ShareLargeImagesAmongThreads) {
     const std::vector<double> right = expected(conv, data);
     for (uint32_t threads : {1u, 3u})
       EXPECT_LE(test::relative_error(compiled(conv, data, threads), right), 2e-6);
+  }
+}
+
+// Returns the kind of the schedules of a call, and the number of stages that these have.
+std::pair<std::string, size_t> merged(const Transposed& conv) {
+  const te::Target target = llvm_plugin::host_target();
+  const te::Dag dag = dag_of(conv, target);
+  const auto schedules = llvm_plugin::template_of(dag, target);
+  auto schedule = schedules.at(schedules.first);
+  EXPECT_TRUE(schedule.ok()) << schedule.status().message();
+  return {schedules.kind, schedule->dag().stages.size()};
+}
+
+// Bias, activation and residual are computed where a result is stored: no stage follows the loops.
+TEST(Phases, StoreWhatFollowsThem) {
+  for (Transposed conv :
+       {layer(5, 4, {9, 11}, 4, 2, 1), layer(5, 4, {50}, 16, 8, 4), layer(3, 2, {5, 6, 9}, 3, 2, 1),
+        layer(5, 4, {9, 10}, 3, 3, 0), layer(4, 6, {8, 17}, 3, 1, 1)}) {
+    SCOPED_TRACE(conv.text());
+    conv.has_bias = conv.has_residual = true;
+    const size_t classes = llvm_plugin::phases::ranges_of({.in = 9,
+                                                           .out = 64,
+                                                           .stride = conv.strides[0],
+                                                           .kernel = conv.kernel[0],
+                                                           .pad = conv.pads[0]})
+                               .size();
+    size_t panels = 1;
+    for (size_t d = 0; d < conv.spatial(); ++d) panels *= classes;
+    EXPECT_EQ(merged(conv), std::pair(std::string("phases"), 4 + panels + 1));  // four inputs
+    const TransposedData data = test::data_of(conv, 9);
+    const std::vector<double> right = expected(conv, data);
+    for (uint32_t threads : {1u, 2u})
+      EXPECT_LE(test::relative_error(compiled(conv, data, threads), right), kBound);
+  }
+}
+
+// Short rows have few vectors, and results of many phases none: these are computed afterwards.
+TEST(Phases, LeaveWhatFollowsShortRows) {
+  for (Transposed conv : {layer(5, 4, {4, 4}, 4, 2, 1), layer(5, 4, {20}, 32, 16, 8)}) {
+    SCOPED_TRACE(conv.text());
+    conv.has_bias = conv.has_residual = true;
+    EXPECT_NE(merged(conv).first, "phases");
+    const TransposedData data = test::data_of(conv, 9);
+    EXPECT_LE(test::relative_error(compiled(conv, data, 1), expected(conv, data)), kBound);
   }
 }
 

@@ -16,6 +16,7 @@ struct Transposed {
   int64_t n = 1, c = 1, o = 1, group = 1;  // all channels
   Ints in, kernel, strides, dilations, pads, output_padding;
   bool has_bias = false;
+  bool has_residual = false;
   DType dtype = DType::kF32;
 
   size_t spatial() const { return in.size(); }
@@ -54,7 +55,7 @@ inline int64_t product(const Ints& extents) {
 
 /// Values of a call; the bias is empty where it has none.
 struct TransposedData {
-  std::vector<float> x, weight, bias;
+  std::vector<float> x, weight, bias, residual;
 };
 inline TransposedData data_of(const Transposed& conv, uint32_t seed) {
   std::mt19937 random(seed);
@@ -66,7 +67,8 @@ inline TransposedData data_of(const Transposed& conv, uint32_t seed) {
   };
   return {some(conv.n * conv.c * product(conv.in)),
           some(conv.c * (conv.o / conv.group) * product(conv.kernel)),
-          some(conv.has_bias ? conv.o : 0)};
+          some(conv.has_bias ? conv.o : 0),
+          some(conv.has_residual ? conv.n * conv.o * product(conv.extents()) : 0)};
 }
 
 /// Calls visit(indices) for all indices below `extents`, in order.
@@ -123,7 +125,8 @@ inline std::vector<double> definition(const Transposed& conv, const TransposedDa
   return out;
 }
 
-/// Returns a module of the call; with a bias it is a relu of the sum with the bias.
+/// Returns a module of the call; with a bias it is a relu of the sum with the bias,
+/// and y of that with a residual (residual + y) y.
 inline IRModule module_of(const Transposed& conv) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
@@ -136,8 +139,13 @@ inline IRModule module_of(const Transposed& conv) {
   channels[0] = conv.o;
   ValueId bias;
   if (conv.has_bias) bias = f.param("bias", {conv.dtype, make_shape(channels)});
+  Ints result = {conv.n, conv.o};
+  for (int64_t extent : conv.extents()) result.push_back(extent);
+  ValueId residual;
+  if (conv.has_residual) residual = f.param("residual", {conv.dtype, make_shape(result)});
   ValueId y = f.call(cat("conv", conv.spatial(), "d_transpose"), {x, w}, conv.attrs());
   if (conv.has_bias) y = f.call("relu", {f.call("add", {y, bias})});
+  if (conv.has_residual) y = f.call("multiply", {f.call("add", {residual, y}), y});
   EXPECT_TRUE(f.finish("main", {y}).ok()) << conv.text();
   module.function("main").attrs.set(llvm_plugin::kInputsAttr, int64_t{1});
   return module;

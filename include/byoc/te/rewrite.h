@@ -105,11 +105,12 @@ Stmt map_parts(const Stmt& s, MapExpr&& expr, MapStmt&& stmt) {
 /// The replacement of each variable, by Var::id().
 using VarMap = std::unordered_map<const void*, Expr>;
 
-/// Replaces variables in any number of expressions.
+/// Replaces variables in any number of expressions. Thread-compatible.
 class Substitution {
  public:
+  /// Takes the replacements.
   explicit Substitution(VarMap values) : values_(std::move(values)) {}
-  Expr operator()(const Expr& x);
+  Expr operator()(const Expr& x);  ///< Returns `x` with the variables replaced.
 
  private:
   VarMap values_;
