@@ -18,7 +18,7 @@ using Index = std::array<Expr, kDims>;
 constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
 constexpr int64_t kMostInTurns = 8;    // phases whose sums are moved as vectors
 constexpr int64_t kLeastVector = 8;    // places of a row whose results are computed as vectors
-constexpr double kShared = 40000;      // cycles that are worth the threads
+constexpr double kShared = 20000;      // cycles of a thread that are worth to start it
 
 DType sum_type(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;

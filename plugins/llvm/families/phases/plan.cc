@@ -7,12 +7,13 @@
 namespace byoc::llvm_plugin::phases {
 namespace {
 
-constexpr double kTileCycles = 12;         // to begin a tile and to store its sums
-constexpr double kUnitCycles = 300;        // to begin a part
-constexpr double kMovedCycles = 1;         // to move a sum to its place between other phases
-constexpr double kPackedCycles = 3;        // to clear and to copy a vector of cells
-constexpr double kBeyondPerByte = 0.0625;  // a line in four cycles from beyond the second cache
-constexpr double kDirectCycles = 2;        // of a term by the definition, one element at a time
+constexpr double kTileCycles = 12;          // to begin a tile and to store its sums
+constexpr double kUnitCycles = 300;         // to begin a part
+constexpr double kMovedCycles = 1;          // to move a sum to its place between other phases
+constexpr double kPackedCycles = 3;         // to clear and to copy a vector of cells
+constexpr double kBeyondPerByte = 0.0625;   // a line in four cycles from beyond the second cache
+constexpr double kSecondPerByte = 0.03125;  // of a cell that a tile reads from the second cache
+constexpr double kDirectCycles = 2;         // of a term by the definition, one element at a time
 
 int64_t count_of(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
@@ -72,6 +73,9 @@ int64_t packed_vectors(const Geometry& g, const Plan& plan) {
 
 double unit_cycles(const Geometry& g, const Plan& plan, const te::Target& target, size_t bytes) {
   const int64_t cells = plan.cells_per_channel(g) * g.c;
+  const bool is_first = cells * static_cast<int64_t>(bytes) <= target.l1_bytes * 3 / 4;
+  const double vector_cycles =
+      is_first ? 0 : kSecondPerByte * static_cast<double>(plan.lanes) * static_cast<double>(bytes);
   double out = kUnitCycles + kPackedCycles * static_cast<double>(packed_vectors(g, plan) * g.c);
   double weights = 0, results = static_cast<double>(plan.outputs);
   for (size_t k = 0; k < g.classes.size(); ++k) {
@@ -79,7 +83,9 @@ double unit_cycles(const Geometry& g, const Plan& plan, const te::Target& target
     const int64_t rows = plan.classes[k].tiles * tile.cells, terms = g.c * g.classes[k].taps();
     if (rows == 0) continue;
     weights += static_cast<double>(rows * terms) * static_cast<double>(bytes);
-    out += topi::cycles_of_tiles(rows, plan.vectors, tile) * static_cast<double>(terms);
+    const double waits = static_cast<double>(plan.classes[k].tiles * plan.vectors) *
+                         std::max(0.0, vector_cycles - static_cast<double>(tile.cells) / 2);
+    out += (topi::cycles_of_tiles(rows, plan.vectors, tile) + waits) * static_cast<double>(terms);
     out += kTileCycles *
            static_cast<double>(plan.classes[k].tiles * count_of(plan.vectors, tile.vectors));
   }
