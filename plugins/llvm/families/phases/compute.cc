@@ -15,10 +15,11 @@ using te::Stmt;
 using te::Tensor;
 using Index = std::array<Expr, kDims>;
 
-constexpr int64_t kLongestBody = 512;  // multiply-adds that are written out
-constexpr int64_t kMostInTurns = 8;    // phases whose sums are moved as vectors
-constexpr int64_t kLeastVector = 8;    // places of a row whose results are computed as vectors
-constexpr double kShared = 20000;      // cycles of a thread that are worth to start it
+constexpr int64_t kLongestBody =
+    128;                             // multiply-adds: of more, LLVM loads so early that sums spill
+constexpr int64_t kMostInTurns = 8;  // phases whose sums are moved as vectors
+constexpr int64_t kLeastVector = 8;  // places of a row whose results are computed as vectors
+constexpr double kShared = 20000;    // cycles of a thread that are worth to start it
 
 DType sum_type(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
@@ -88,14 +89,23 @@ class Part {
   Stmt move_row(const Place& at) const;
   Stmt move_phases(const Place& at, const Expr& j, int64_t most) const;
   int64_t results_of(size_t d) const { return d == plan_.axis ? plan_.rows : g_.dims[d].results(); }
+  // Writes out the sums of a tile. The shorter side is inside: its operands stay in registers while
+  // the longer one goes by.
   template <class Body>
   Stmt each_of_tile(const Tensor& acc, Body&& body) const {
-    const int64_t rows = *te::as_int(acc.shape()[0]), lanes = *te::as_int(acc.shape()[1]);
-    auto row = [&](const Expr& i) {
+    const int64_t rows = *te::as_int(acc.shape()[0]);
+    const int64_t vectors = *te::as_int(acc.shape()[1]) / plan_.lanes;
+    auto sums = [&](const Expr& i, const Expr& v) {
       return te::loop(
-          "l", lanes, [&](const Expr& l) { return body(i, l); }, LoopKind::kVectorized);
+          "l", plan_.lanes, [&](const Expr& l) { return body(i, v * plan_.lanes + l); },
+          LoopKind::kVectorized);
     };
-    return te::loop("i", rows, row, LoopKind::kUnrolled);
+    const bool has_rows_inside = rows < vectors;
+    auto outer = [&](const Expr& a) {
+      auto inner = [&](const Expr& b) { return has_rows_inside ? sums(b, a) : sums(a, b); };
+      return te::loop("b", has_rows_inside ? rows : vectors, inner, LoopKind::kUnrolled);
+    };
+    return te::loop("a", has_rows_inside ? vectors : rows, outer, LoopKind::kUnrolled);
   }
 
   const Geometry& g_;
@@ -245,7 +255,6 @@ Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const
                                                 plan_.classes.begin() + static_cast<ptrdiff_t>(k),
                                                 [](const ClassPlan& c) { return c.tiles > 0; }))];
   const int64_t sums = *te::as_int(acc.shape()[0]) * *te::as_int(acc.shape()[1]) / plan_.lanes;
-  const LoopKind kind = of.taps() * sums <= kLongestBody ? LoopKind::kUnrolled : LoopKind::kSerial;
   const bool is_by_tap = plan_.cells.is_by_tap;
   int64_t start = plan_.cells.margin;
   for (size_t d = 0; d < kDims && !is_by_tap; ++d)
@@ -262,6 +271,9 @@ Stmt Part::term(size_t k, const Expr& t, const Expr& p, const Tensor& acc) const
     });
   };
   auto over = [&](size_t d, auto&& inner) {
+    int64_t body = sums;
+    for (size_t later = d; later < kDims; ++later) body *= of.ranges[later].taps;
+    const LoopKind kind = body <= kLongestBody ? LoopKind::kUnrolled : LoopKind::kSerial;
     return te::loop(cat("m", d), of.ranges[d].taps, inner, kind);
   };
   return te::loop("c", g_.c, [&](const Expr& c) {

@@ -7,6 +7,7 @@
 namespace byoc::llvm_plugin::phases {
 namespace {
 
+constexpr double kTileSlack = 1.03;         // cycles of a tile against the best
 constexpr double kTileCycles = 12;          // to begin a tile and to store its sums
 constexpr double kUnitCycles = 300;         // to begin a part
 constexpr double kMovedCycles = 1;          // to move a sum to its place between other phases
@@ -49,12 +50,26 @@ Cells cells_of(const Geometry& g, size_t axis, int64_t rows) {
   return out;
 }
 
-// Returns the tile with the fewest cycles, with rows in tiles of about equal size.
+// Returns the registers of a tile. Where there are many, LLVM has some to load the next terms
+// before they are needed.
+int registers_of(const te::Target& target) {
+  return target.vector_registers < 32 ? target.vector_registers : target.vector_registers - 3;
+}
+
+// Returns the loads of a term per multiply-add. Cells are often in the second cache.
+double loads_per_sum(const topi::RegisterTile& tile) {
+  return static_cast<double>(tile.cells + 2 * tile.vectors) /
+         static_cast<double>(tile.cells * tile.vectors);
+}
+
+// Returns a tile with about the fewest cycles, and few loads. Tiles have about as many rows each.
 ClassPlan class_plan(const Class& of, const Plan& plan, const te::Target& target) {
   ClassPlan out;
   const int64_t rows = plan.outputs * of.phases();
   if (of.taps() == 0) return {{1, 1}, 0, 0};
-  out.tile = topi::good_tiles(rows, plan.vectors, target.vector_registers).front();
+  const std::vector<topi::RegisterTile> tiles =
+      topi::good_tiles(rows, plan.vectors, registers_of(target), kTileSlack);
+  out.tile = *std::ranges::min_element(tiles, {}, loads_per_sum);
   out.tiles = count_of(rows, out.tile.cells);
   out.tile.cells = count_of(rows, out.tiles);
   const int64_t across = count_of(plan.vectors, out.tile.vectors);
