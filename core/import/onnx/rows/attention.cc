@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/import/onnx/file/dtypes.h"
+#include "core/import/onnx/rows/rotary.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
@@ -253,8 +254,8 @@ ValueId angles(Graph& graph, ValueId cache, Value positions) {
                     {{"axis", 0}});
 }
 
-// Rotates pairs (a, b) of x's last dim, which has `size` elements; the pairs are halves of the dim,
-// or neighbours.
+}  // namespace
+
 ValueId rotated(Graph& graph, ValueId x, ValueId cosine, ValueId sine, int64_t size,
                 bool interleaved) {
   constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
@@ -273,6 +274,8 @@ ValueId rotated(Graph& graph, ValueId x, ValueId cosine, ValueId sine, int64_t s
       concatenated(graph, {unsqueezed(graph, real, {-1}), unsqueezed(graph, imaginary, {-1})}, -1),
       shape);
 }
+
+namespace {
 
 Converted rotary_embedding(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);

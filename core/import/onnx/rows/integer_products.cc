@@ -2,6 +2,8 @@
 // Products of quantised operands. QLinearConv and QLinearMatMul are products between dequantize and
 // quantize, which plugins compute with integers. MatMulInteger is such a product, too, where f32
 // has all its sums. All else is multiplied exactly in i32.
+#include "core/import/onnx/rows/integer_products.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,12 +24,6 @@ ValueId integer_product(Graph& graph, ValueId a, Value a_zero, ValueId b, Value 
   return graph.call("matmul",
                     {shifted(graph, a, a_zero, rows), shifted(graph, b, b_zero, columns)});
 }
-
-// An operand of an integer product: its elements, and its zero point or none.
-struct Integers {
-  ValueId x;
-  Value zero_point;
-};
 
 // Returns bounds of |x - zero_point|; the type's where elements are not known.
 std::optional<double> largest_of(Graph& graph, const Integers& operand) {
@@ -101,11 +97,19 @@ Value exact_product(Graph& graph, const Integers& a, const Integers& b) {
   return product ? std::optional(cast_to(graph, *product, DType::kI32)) : std::nullopt;
 }
 
+}  // namespace
+
+ValueId matmul_of_integers(Graph& graph, const Integers& a, const Integers& b) {
+  if (Value y = exact_product(graph, a, b)) return *y;
+  return integer_product(graph, a.x, a.zero_point, b.x, b.zero_point);
+}
+
+namespace {
+
 Converted matmul_integer(Graph& graph, const OnnxNode&) {
   const Integers a{graph.input(0), graph.optional_input(2)};
   const Integers b{graph.input(1), graph.optional_input(3)};
-  if (Value y = exact_product(graph, a, b)) return std::vector{*y};
-  return std::vector{integer_product(graph, a.x, a.zero_point, b.x, b.zero_point)};
+  return std::vector{matmul_of_integers(graph, a, b)};
 }
 
 Converted conv_integer(Graph& graph, const OnnxNode& node) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool, LpPool and their global forms; MaxUnpool.
+#include "core/import/onnx/rows/pool.h"
+
 #include <algorithm>
 
 #include "core/import/onnx/operands.h"
@@ -10,8 +12,8 @@
 namespace byoc::onnx_import {
 namespace {
 
-Result<Attrs> window_attrs(Graph& graph, const OnnxNode& node) {
-  const TensorType& x = graph.type(graph.input(0));
+Result<Attrs> window_attrs(Graph& graph, const OnnxNode& node, ValueId pooled) {
+  const TensorType& x = graph.type(pooled);
   if (x.shape.size() < 3 || x.shape.size() > 5) {
     return unimplemented(cat("only one to three spatial dims are supported, x is ", x));
   }
@@ -22,24 +24,36 @@ Result<Attrs> window_attrs(Graph& graph, const OnnxNode& node) {
   return attrs;
 }
 
-Converted max_pool(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
-  bool with_indices = node.num_outputs() == 2;
-  attrs.set("with_indices", with_indices);
+}  // namespace
+
+Result<ValueId> add_max_pool(Graph& graph, const OnnxNode& node, ValueId x) {
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node, x));
+  attrs.set("with_indices", node.num_outputs() == 2);
   attrs.set("storage_order", node.i("storage_order", 0));
-  ValueId y = graph.call("max_pool", {graph.input(0)}, attrs);
-  if (!with_indices) return std::vector{y};
+  return graph.call("max_pool", {x}, attrs);
+}
+
+Result<ValueId> add_average_pool(Graph& graph, const OnnxNode& node, ValueId x) {
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node, x));
+  attrs.set("count_include_pad", node.i("count_include_pad", 0) != 0);
+  return graph.call("average_pool", {x}, attrs);
+}
+
+namespace {
+
+Converted max_pool(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(ValueId y, add_max_pool(graph, node, graph.input(0)));
+  if (node.num_outputs() < 2) return std::vector{y};
   return std::vector{y, ValueId{y.node, 1}};
 }
 
 Converted average_pool(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
-  attrs.set("count_include_pad", node.i("count_include_pad", 0) != 0);
-  return std::vector{graph.call("average_pool", {graph.input(0)}, attrs)};
+  BYOC_TRY(ValueId y, add_average_pool(graph, node, graph.input(0)));
+  return std::vector{y};
 }
 
 Converted lp_pool(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Attrs attrs, window_attrs(graph, node));
+  BYOC_TRY(Attrs attrs, window_attrs(graph, node, graph.input(0)));
   attrs.set("p", node.i("p", 2));
   return std::vector{graph.call("lp_pool", {graph.input(0)}, attrs)};
 }

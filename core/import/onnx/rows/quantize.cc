@@ -188,8 +188,6 @@ Value as_dequantize(Graph& graph, ValueId x, ValueId scale, Value zero_point,
   return graph.call("dequantize", args, {{"axis", static_cast<int64_t>(grains.axis)}});
 }
 
-namespace {
-
 Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Grains grains, read_grains(graph, node));
   ValueId scale = numbers_of(graph, graph.input(1));
@@ -225,8 +223,8 @@ Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
 }
 
 // Quantises the range [min(x, 0), max(x, 0)] in 255 steps.
-Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
-  ValueId x = graph.input(0), zero = graph.scalar(DType::kF32, 0);
+Result<DynamicIntegers> dynamically_quantized(Graph& graph, ValueId x) {
+  ValueId zero = graph.scalar(DType::kF32, 0);
   Attrs all{{"keepdims", false}};
   ValueId high = graph.call("maximum", {graph.call("max", {x}, all), zero});
   ValueId low = graph.call("minimum", {graph.call("min", {x}, all), zero});
@@ -237,7 +235,14 @@ Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
       graph.call("clip", {graph.call("round", {start})}, {{"min", 0.0}, {"max", 255.0}});
   zero_point = graph.call("cast", {zero_point}, {{"to", DType::kU8}});
   BYOC_TRY(ValueId y, quantized(graph, x, scale, zero_point, 0));
-  return std::vector{y, scale, zero_point};
+  return DynamicIntegers{y, scale, zero_point};
+}
+
+namespace {
+
+Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
+  BYOC_TRY(DynamicIntegers y, dynamically_quantized(graph, graph.input(0)));
+  return std::vector{y.x, y.scale, y.zero_point};
 }
 
 constexpr Row kQuantizeRows[] = {

@@ -34,6 +34,16 @@ Value as_quantize(Graph& graph, ValueId x, ValueId scale, Value zero_point, cons
 /// Returns the op dequantize of x, where it computes what is meant. Zero points of 0 are left out.
 Value as_dequantize(Graph& graph, ValueId x, ValueId scale, Value zero_point, const Grains& grains);
 
+/// Convert QuantizeLinear and DequantizeLinear, of ONNX and of ONNX Runtime.
+Converted quantize_linear(Graph& graph, const OnnxNode& node);
+Converted dequantize_linear(Graph& graph, const OnnxNode& node);
+
+/// x as u8 with the scale and the zero point of its own range, which each run finds.
+struct DynamicIntegers {
+  ValueId x, scale, zero_point;
+};
+Result<DynamicIntegers> dynamically_quantized(Graph& graph, ValueId x);
+
 /// Returns whether all elements are known to be 0.
 bool is_zero(Graph& graph, ValueId value);
 /// Returns true for integers of 8 and 16 bits.
