@@ -46,17 +46,20 @@ Result<std::vector<ModelInput>> onnx_inputs(const std::string& path);
 /// Those of graphs within nodes and of functions are left out. Errors as onnx_inputs.
 Result<std::vector<std::string>> onnx_operators(const std::string& path);
 
-/// An operator of ONNX's default domain that import_onnx reads.
+/// An operator of ONNX's default domain, or of ONNX Runtime's, that import_onnx reads.
 struct ImportedOp {
   std::string op_type;                      ///< "Conv"
   std::vector<std::pair<int, int>> opsets;  ///< ranges, first and last included
+  std::string domain;                       ///< "com.microsoft"; "": the default domain
 };
-/// Returns all of them by name. A range that has no end yet ends with newest_onnx_opset().
+/// Returns all of them by domain and name. A range of the default domain that has no end yet ends
+/// with newest_onnx_opset().
 std::vector<ImportedOp> imported_ops();
 /// Returns the ops that the importer makes of samples of such an operator, by name; none when it
 /// computes the results itself, as those of Constant, or makes control flow. Errors: an operator
 /// without rows; the reason why it is refused.
-Result<std::vector<std::string>> ops_of_operator(const std::string& op_type);
+Result<std::vector<std::string>> ops_of_operator(const std::string& op_type,
+                                                 const std::string& domain = "");
 int newest_onnx_opset();  ///< the newest opset of the default domain that import_onnx reads
 
 }  // namespace byoc

@@ -65,7 +65,7 @@ std::string answer(const Coverage& coverage, const std::vector<std::string>& ops
 std::vector<OnnxSupport> onnx_support(const Coverage& coverage) {
   std::vector<OnnxSupport> out;
   for (ImportedOp& op : imported_ops()) {
-    auto ops = ops_of_operator(op.op_type);
+    auto ops = ops_of_operator(op.op_type, op.domain);
     OnnxSupport& support = out.emplace_back(OnnxSupport{std::move(op), {}, {}});
     if (ops.ok()) support.becomes = *ops;
     const bool counts =
@@ -83,10 +83,12 @@ std::vector<OnnxSupport> onnx_support(const Coverage& coverage) {
   return out;
 }
 
-Rows onnx_rows(const Coverage& coverage) {
+/// Returns the rows of the operators of one domain.
+Rows onnx_rows(const Coverage& coverage, const std::vector<OnnxSupport>& all, bool is_default) {
   Rows rows = {{"operator", "opsets", "ops"}};
   rows[0].insert(rows[0].end(), coverage.plugins.begin(), coverage.plugins.end());
-  for (const OnnxSupport& support : onnx_support(coverage)) {
+  for (const OnnxSupport& support : all) {
+    if (support.op.domain.empty() != is_default) continue;
     std::string ranges, ops;
     for (auto [first, last] : support.op.opsets)
       ranges += cat(ranges.empty() ? "" : ", ", first, first == last ? "" : cat(" to ", last));
@@ -103,9 +105,14 @@ std::string support_text(const Coverage& coverage, bool with_onnx, bool markdown
   std::string heading = markdown ? "## Operators by plugin\n\n" : "";
   std::string out = cat(heading, table_text(plugin_rows(coverage), markdown));
   if (!with_onnx) return out;
-  std::string title = cat("Operators of ONNX, opsets 1 to ", newest_onnx_opset());
-  return cat(out, "\n", markdown ? "## " : "", title, markdown ? "\n\n" : ":\n",
-             table_text(onnx_rows(coverage), markdown));
+  const std::vector<OnnxSupport> all = onnx_support(coverage);
+  const auto add = [&](const std::string& title, bool is_default) {
+    out += cat("\n", markdown ? "## " : "", title, markdown ? "\n\n" : ":\n",
+               table_text(onnx_rows(coverage, all, is_default), markdown));
+  };
+  add(cat("Operators of ONNX, opsets 1 to ", newest_onnx_opset()), true);
+  add("Operators of ONNX Runtime, domain com.microsoft, opset 1", false);
+  return out;
 }
 
 Json support_json(const Coverage& coverage, bool with_onnx) {
@@ -121,6 +128,7 @@ Json support_json(const Coverage& coverage, bool with_onnx) {
     for (auto [first, last] : one.op.opsets) ranges.push_back({{"first", first}, {"last", last}});
     for (size_t k = 0; k < one.answers.size(); ++k) answers[coverage.plugins[k]] = one.answers[k];
     onnx.push_back({{"operator", one.op.op_type},
+                    {"domain", one.op.domain.empty() ? "ai.onnx" : one.op.domain},
                     {"opsets", ranges},
                     {"ops", one.becomes},
                     {"support", answers}});

@@ -14,6 +14,7 @@
 #include "core/import/onnx/file/model_file.h"
 #include "core/import/onnx/file/protobuf_text.h"
 #include "core/import/onnx/file/tensor_proto.h"
+#include "core/import/onnx/file/unsupported.h"
 #include "core/import/onnx/graph.h"
 #include "core/import/onnx/inputs.h"
 #include "core/import/onnx/node.h"
@@ -82,8 +83,8 @@ class Importer {
   /// row stay calls.
   Status inline_functions() {
     auto is_known = [&](const onnx::NodeProto& node) {
-      return is_default_domain(node.domain()) &&
-             find_row(node.op_type(), known_opset(opsets_.of(""))) != nullptr;
+      const std::string& domain = node.domain();
+      return find_row({domain, node.op_type()}, known_opset(domain, opsets_.of(domain))) != nullptr;
     };
     return inline_model_functions(model_, is_known);
   }
@@ -130,7 +131,7 @@ class Importer {
   }
 
   Status convert(onnx::NodeProto& proto) {
-    NodeView node(proto, known_opset(opsets_.of(proto)), folder_);
+    NodeView node(proto, known_opset(proto.domain(), opsets_.of(proto)), folder_);
     std::vector<Value> operands;
     for (const std::string& name : proto.input()) {
       if (name.empty()) {
@@ -162,6 +163,8 @@ class Importer {
       status = std::move(status).with_help(cat("bind the open sizes: ", open_sizes_));
     if (status.code() == Code::kUnimplemented && status.slug().empty()) {
       status = std::move(status).with_slug("onnx-unsupported");
+      if (status.help().empty() && proto.domain() == kMicrosoftDomain)
+        status = std::move(status).with_help(kUnoptimizedCure);
     }
     return std::move(status).at(describe_node(proto, opsets_));
   }
@@ -202,7 +205,7 @@ class Importer {
       context.check_support = [this](const auto& inner) { return check_support(inner, opsets_); };
       return convert_control(context, proto, node);
     }
-    const Row* row = find_row(proto.op_type(), node.opset());
+    const Row* row = find_row({proto.domain(), proto.op_type()}, node.opset());
     BYOC_CHECK(row, "check_support accepted ", proto.op_type());
     Converted outputs = row->convert(graph(), node);
     BYOC_TRY_STATUS(Status(node.status()));  // errors of the node come before their consequences

@@ -15,17 +15,23 @@ namespace byoc::onnx_import {
 namespace {
 
 Refusal refusal_of_domain(const std::string& domain) {
-  if (domain.starts_with("com.microsoft")) {
-    return {"this domain has ONNX Runtime's own operators, which byoc does not support",
-            "use the model as it was before ONNX Runtime optimised it (its level is at most "
-            "ORT_ENABLE_BASIC), and quantize it in the QDQ format: quant_format=QuantFormat.QDQ"};
-  }
+  if (domain.starts_with(cat(kMicrosoftDomain, ".")))
+    return {"ONNX Runtime's optimizer wrote it for one kind of machine", kUnoptimizedCure};
   return {"operators of this domain are not known", kReplaceCure};
+}
+
+// Returns the reason for an operator of ONNX Runtime that no row converts.
+Refusal refusal_of_microsoft(const std::string& op_type) {
+  if (std::string known = known_opsets({kMicrosoftDomain, op_type}); !known.empty())
+    return {cat("it is known in ", known), "export the model with one of the known opsets"};
+  if (find_form(op_type, kMicrosoftOpset, kMicrosoftDomain) == nullptr)
+    return {"no such operator is known", kReplaceCure};
+  return {"byoc does not support this operator of ONNX Runtime", kUnoptimizedCure};
 }
 
 // Returns the reason for an operator of the default domain that no row converts.
 Refusal refusal_of_operator(const std::string& op_type) {
-  if (std::string known = known_opsets(op_type); !known.empty())
+  if (std::string known = known_opsets({"", op_type}); !known.empty())
     return {cat("it is known in ", known), "export the model with one of the known opsets"};
   if (std::optional<Refusal> known = known_refusal(op_type)) return *std::move(known);
   return {"no such operator is known", kReplaceCure};
@@ -46,11 +52,12 @@ Refusal refusal(const onnx::NodeProto& node, int64_t opset) {
             "export the model without control flow: trace it with example inputs, which decides "
             "branches and unrolls loops"};
   }
-  if (!is_default) return refusal_of_domain(node.domain());
+  const bool is_microsoft = node.domain() == kMicrosoftDomain;
+  if (!is_default && !is_microsoft) return refusal_of_domain(node.domain());
   if (opset < 1)
     return {"the model imports no opset of its domain", "export the model with its opset"};
-  if (find_row(node.op_type(), known_opset(opset))) return {};
-  return refusal_of_operator(node.op_type());
+  if (find_row({node.domain(), node.op_type()}, known_opset(node.domain(), opset))) return {};
+  return is_default ? refusal_of_operator(node.op_type()) : refusal_of_microsoft(node.op_type());
 }
 
 /// Returns the nodes of the graph, then those of the graphs inside it, but for branches.
@@ -91,8 +98,9 @@ Status unsupported(const std::vector<Group>& groups, const Opsets& opsets) {
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-int known_opset(int64_t opset) {
-  return static_cast<int>(std::clamp<int64_t>(opset, 0, kNewestOpset));
+int known_opset(const std::string& domain, int64_t opset) {
+  const int64_t newest = is_default_domain(domain) ? kNewestOpset : kNewest;
+  return static_cast<int>(std::clamp<int64_t>(opset, 0, newest));
 }
 
 int64_t Opsets::of(const std::string& domain) const {

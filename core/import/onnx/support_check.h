@@ -11,8 +11,8 @@ namespace byoc::onnx_import {
 bool is_default_domain(const std::string& domain);
 
 /// Returns the opset whose rows convert nodes of `opset`: operators of later ones are as in the
-/// newest one known, unless they have parts that it lacks.
-int known_opset(int64_t opset);
+/// newest one known of the default domain, unless they have parts that it lacks.
+int known_opset(const std::string& domain, int64_t opset);
 
 /// The opsets of a model's nodes.
 struct Opsets {

@@ -8,8 +8,8 @@ namespace {
 
 TEST(OperatorSamples, ExistForEveryOperator) {
   for (const ImportedOp& op : imported_ops()) {
-    auto ops = ops_of_operator(op.op_type);
-    EXPECT_TRUE(ops.ok()) << op.op_type << ": " << ops.status().to_string();
+    auto ops = ops_of_operator(op.op_type, op.domain);
+    EXPECT_TRUE(ops.ok()) << op.domain << " " << op.op_type << ": " << ops.status().to_string();
   }
 }
 

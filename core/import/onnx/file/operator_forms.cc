@@ -14,13 +14,17 @@ constexpr int kMany = std::numeric_limits<int>::max();
 constexpr OperatorForm kForms[] = {
 #include "core/import/onnx/file/operator_forms.inc"
 };
+constexpr OperatorForm kMicrosoftForms[] = {
+#include "core/import/onnx/file/microsoft_forms.inc"
+};
 
 // Returns the forms of one operator, in order of their opsets.
-std::span<const OperatorForm> forms_of(std::string_view op_type) {
+std::span<const OperatorForm> forms_of(std::span<const OperatorForm> forms,
+                                       std::string_view op_type) {
   auto by_name = [](const auto& a, const auto& b) { return a.op_type < b.op_type; };
   OperatorForm wanted{};
   wanted.op_type = op_type;
-  auto [first, last] = std::equal_range(std::begin(kForms), std::end(kForms), wanted, by_name);
+  auto [first, last] = std::equal_range(forms.begin(), forms.end(), wanted, by_name);
   return {first, last};
 }
 
@@ -95,21 +99,25 @@ Status check_attributes(const onnx::NodeProto& node, const OperatorForm& form, i
 }  // namespace
 
 std::span<const OperatorForm> operator_forms() { return kForms; }
+std::span<const OperatorForm> microsoft_forms() { return kMicrosoftForms; }
 
-const OperatorForm* find_form(std::string_view op_type, int64_t opset) {
+const OperatorForm* find_form(std::string_view op_type, int64_t opset, std::string_view domain) {
+  const bool is_default = domain.empty() || domain == "ai.onnx";
+  const auto forms = is_default ? operator_forms() : microsoft_forms();
   const OperatorForm* found = nullptr;
-  for (const OperatorForm& form : forms_of(op_type))
+  for (const OperatorForm& form : forms_of(forms, op_type))
     if (form.opset <= opset) found = &form;
-  return found != nullptr && found->min_inputs < 0 ? nullptr : found;
+  if (found != nullptr) return found->min_inputs < 0 ? nullptr : found;
+  return is_default ? find_form(op_type, 1, "com.microsoft") : nullptr;
 }
 
 std::optional<int> first_opset(std::string_view op_type) {
-  const auto forms = forms_of(op_type);
+  const auto forms = forms_of(kForms, op_type);
   return forms.empty() ? std::nullopt : std::optional(forms.front().opset);
 }
 
 Status check_form(const onnx::NodeProto& node, int64_t opset) {
-  const OperatorForm* form = find_form(node.op_type(), opset);
+  const OperatorForm* form = find_form(node.op_type(), opset, node.domain());
   if (form == nullptr) return {};
   BYOC_TRY_STATUS(check_count(node, "input", node.input_size(), count_named(node.input()),
                               form->min_inputs, form->max_inputs));

@@ -21,14 +21,18 @@ struct OperatorForm {
   std::string_view attributes;  // divided by spaces; `!` follows those that must be given
 };
 
-/// Returns the form of an operator of the default domain; nullptr when the opset does not have it.
-const OperatorForm* find_form(std::string_view op_type, int64_t opset);
+/// Returns the form of an operator of the default domain, or of "com.microsoft"; nullptr when the
+/// opset does not have it. The default domain has operators of ONNX Runtime, too.
+const OperatorForm* find_form(std::string_view op_type, int64_t opset,
+                              std::string_view domain = "");
 /// Returns the opset in which the operator came; nullopt when ONNX does not have it.
 std::optional<int> first_opset(std::string_view op_type);
-/// Returns all forms, ordered by operator and opset.
+/// Returns all forms of the default domain, ordered by operator and opset.
 std::span<const OperatorForm> operator_forms();
+/// Returns those of ONNX Runtime's operators.
+std::span<const OperatorForm> microsoft_forms();
 
-/// Compares a node of the default domain with the form of its operator.
+/// Compares a node with the form of its operator.
 /// Errors: slug "onnx-graph" with the number of inputs, or of too many outputs, and its limit; a
 /// needed input without a name; an attribute that is missing or that the operator does not have.
 Status check_form(const onnx::NodeProto& node, int64_t opset);

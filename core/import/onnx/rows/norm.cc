@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisations and Dropout.
+#include "core/import/onnx/rows/norm.h"
+
 #include <cstring>
 
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/steps.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
@@ -68,6 +71,38 @@ Converted layer_norm(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
+}  // namespace
+
+Result<ValueId> add_rms_norm(Graph& graph, ValueId x, ValueId scale, const RmsAttrs& attrs) {
+  const DType to = graph.type(scale).dtype;
+  ValueId y = graph.call("rms_norm", {x, cast_to(graph, scale, graph.type(x).dtype)},
+                         {{"axis", attrs.axis}, {"epsilon", attrs.epsilon}});
+  return cast_to(graph, y, to);
+}
+
+Result<ValueId> inverse_root_mean_square(Graph& graph, ValueId x, const RmsAttrs& attrs) {
+  BYOC_TRY(size_t axis, normal_axis(attrs.axis, graph.rank(x)));
+  Ints axes;
+  for (size_t d = axis; d < graph.rank(x); ++d) axes.push_back(static_cast<int64_t>(d));
+  if (graph.type(x).dtype != DType::kF64) x = cast_to(graph, x, DType::kF32);
+  ValueId square = graph.call("mean", {multiply(graph, x, x)}, {{"axes", axes}});
+  ValueId moved = add(graph, square, graph.scalar(graph.type(x).dtype, attrs.epsilon));
+  return graph.call("reciprocal", {graph.call("sqrt", {moved})});
+}
+
+Converted simplified_layer_norm(Graph& graph, const OnnxNode& node) {
+  const RmsAttrs attrs{node.i("axis", -1), node.f("epsilon", 1e-5)};
+  BYOC_TRY(ValueId y, add_rms_norm(graph, graph.input(0), graph.input(1), attrs));
+  std::vector<ValueId> outputs{y};
+  if (node.num_outputs() > 1) {
+    BYOC_TRY(ValueId root, inverse_root_mean_square(graph, graph.input(0), attrs));
+    outputs.push_back(root);
+  }
+  return outputs;
+}
+
+namespace {
+
 // Adds a mask that drops no element: it is true everywhere (of x's own dtype up to opset 9).
 Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
   TensorType type = graph.type(x);
@@ -108,10 +143,11 @@ constexpr Row kNormRows[] = {
     {"GroupNormalization", 18, kNewest, renamed<"group_norm">},
     {"InstanceNormalization", 1, kNewest, renamed<"instance_norm">},
     {"LRN", 1, kNewest, renamed<"lrn">},
-    {"LayerNormalization", 17, kNewest, layer_norm},
+    {"LayerNormalization", 1, kNewest, layer_norm},  // before opset 17 by ONNX Runtime's optimizer
     {"LpNormalization", 1, kNewest, renamed<"lp_norm">},
     {"MeanVarianceNormalization", 9, kNewest, renamed<"mean_variance_norm">},
     {"RMSNormalization", 23, kNewest, renamed<"rms_norm">},
+    {"SimplifiedLayerNormalization", 1, kNewest, simplified_layer_norm},  // likewise
 };
 
 }  // namespace

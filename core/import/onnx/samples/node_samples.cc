@@ -86,6 +86,7 @@ std::span<const NodeSample> node_samples() {
       {"SequenceErase", "sequence"},
       {"SequenceInsert", "sequence f32[2,3]"},
       {"SequenceLength", "sequence"},
+      {"SimplifiedLayerNormalization", "f32[2,3] f32[3]"},
       {"Slice", "f32[2,3] i64=0,0 i64=1,2", {{"starts", Ints{0, 0}}, {"ends", Ints{1, 2}}}},
       {"SoftmaxCrossEntropyLoss", "f32[3,5] i64[3]"},
       {"SpaceToDepth", "f32[1,4,6,6]", {{"blocksize", 2}}},

@@ -19,6 +19,8 @@ struct NodeSample {
 
 /// Returns the samples of the operators that have their own.
 std::span<const NodeSample> node_samples();
+/// Returns those of ONNX Runtime's operators.
+std::span<const NodeSample> microsoft_samples();
 
 /// Operands of samples of all other operators, in the order in which they are tried.
 inline constexpr const char* kUsualOperands[] = {

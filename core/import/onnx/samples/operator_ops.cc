@@ -117,9 +117,9 @@ Status convert_sample(const Row& row, const NodeSample& sample, std::set<std::st
 }
 
 /// Adds the ops of the first sample that the row takes.
-Status ops_of_row(const Row& row, std::set<std::string>& out) {
+Status ops_of_row(const Row& row, std::span<const NodeSample> known, std::set<std::string>& out) {
   std::vector<NodeSample> samples;
-  for (const NodeSample& sample : node_samples()) {
+  for (const NodeSample& sample : known) {
     if (row.op_type == std::string_view(sample.op_type)) samples.push_back(sample);
   }
   for (const char* operands : kUsualOperands) {
@@ -139,14 +139,18 @@ Status ops_of_row(const Row& row, std::set<std::string>& out) {
 
 namespace byoc {
 
-Result<std::vector<std::string>> ops_of_operator(const std::string& op_type) {
+Result<std::vector<std::string>> ops_of_operator(const std::string& op_type,
+                                                 const std::string& domain) {
   std::set<std::string> ops;
   for (const auto& [control, opset] : onnx_import::kControlOps) {
-    if (op_type == control) return std::vector<std::string>();
+    if (op_type == control && domain.empty()) return std::vector<std::string>();
   }
-  const auto rows = onnx_import::rows_of(op_type);
+  const auto rows = onnx_import::rows_of({domain, op_type});
   if (rows.empty()) return not_found(cat("no operator ", op_type));
-  for (const onnx_import::Row* row : rows) BYOC_TRY_STATUS(onnx_import::ops_of_row(*row, ops));
+  const auto samples = domain == onnx_import::kMicrosoftDomain ? onnx_import::microsoft_samples()
+                                                               : onnx_import::node_samples();
+  for (const onnx_import::Row* row : rows)
+    BYOC_TRY_STATUS(onnx_import::ops_of_row(*row, samples, ops));
   return std::vector<std::string>(ops.begin(), ops.end());
 }
 

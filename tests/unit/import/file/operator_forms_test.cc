@@ -176,13 +176,86 @@ TEST(OperatorForms, KnownOperatorsWithoutARowAreRefusedWithACure) {
   EXPECT_EQ(one_node("Optional", {"x"}).import().status().help(), "use the tensor in its place");
 }
 
-TEST(OperatorForms, OperatorsOfOnnxRuntimeAreRefusedWithACure) {
-  OnnxModel model = one_node("Gelu", {"x"});
-  model.set_opset("com.microsoft", 1).graph().mutable_node(0)->set_domain("com.microsoft");
+OnnxModel microsoft_node(const char* op, const std::vector<std::string>& inputs,
+                         const char* domain = "com.microsoft", int opset = 1) {
+  OnnxModel model = one_node(op, inputs);
+  model.set_opset(domain, opset).graph().mutable_node(0)->set_domain(domain);
+  return model;
+}
+
+TEST(MicrosoftForms, OperatorsWithoutARowAreRefusedWithACure) {
+  const OnnxModel model = microsoft_node("Inverse", {"x"});
   EXPECT_ERROR(model.import(), "onnx-unsupported",
-               "node \"n\" (Gelu, domain com.microsoft, opset 1): this domain has ONNX Runtime's "
-               "own operators");
-  EXPECT_THAT(model.import().status().help(), HasSubstr("QuantFormat.QDQ"));
+               "node \"n\" (Inverse, domain com.microsoft, opset 1): byoc does not support this "
+               "operator of ONNX Runtime");
+  EXPECT_THAT(model.import().status().help(), HasSubstr("export without graph optimisation"));
+}
+
+TEST(MicrosoftForms, LayoutsOfOneMachineAreRefusedWithACure) {
+  const OnnxModel model = microsoft_node("ReorderInput", {"x"}, "com.microsoft.nchwc");
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "node \"n\" (ReorderInput, domain com.microsoft.nchwc, opset 1): ONNX Runtime's "
+               "optimizer wrote it for one kind of machine");
+  EXPECT_THAT(model.import().status().help(), HasSubstr("export without graph optimisation"));
+}
+
+TEST(MicrosoftForms, UnknownOperatorsAndOpsetsAreErrors) {
+  EXPECT_ERROR(microsoft_node("Frobnicate", {"x"}).import(), "onnx-unsupported",
+               "no such operator is known");
+  EXPECT_ERROR(microsoft_node("Gelu", {"x"}, "com.microsoft", 2).import(), "onnx-unsupported",
+               "node \"n\" (Gelu, domain com.microsoft, opset 2): it is known in opset 1");
+}
+
+TEST(MicrosoftForms, MalformedNodesAreErrorsOfTheImport) {
+  EXPECT_ERROR(microsoft_node("Gelu", {"x", "w"}).import(), "onnx-graph",
+               "it has 2 inputs, Gelu has 1");
+  EXPECT_ERROR(microsoft_node("Gelu", {"x", "w"}).import(), "onnx-graph",
+               "node \"n\" (Gelu, domain com.microsoft, opset 1)");
+  EXPECT_ERROR(microsoft_node("SkipLayerNormalization", {"x", "w"}).import(), "onnx-graph",
+               "it has 2 inputs, SkipLayerNormalization needs at least 3");
+  OnnxModel unknown = microsoft_node("QuickGelu", {"x"});
+  set(*unknown.graph().mutable_node(0), "sharpness", 1);
+  EXPECT_ERROR(unknown.import(), "onnx-graph",
+               "it has the attribute \"sharpness\", which QuickGelu of opset 1 does not have");
+  EXPECT_ERROR(microsoft_node("MatMulNBits", {"x", "w", "w"}).import(), "onnx-graph",
+               "attribute \"K\" is missing");
+}
+
+TEST(MicrosoftForms, UnsupportedFormsAreRefusedWithACure) {
+  OnnxModel model = microsoft_node("FusedConv", {"x", "w"});
+  set(*model.graph().mutable_node(0), "activation", "ScaledTanh");
+  EXPECT_ERROR(model.import(), "onnx-unsupported",
+               "its activation \"ScaledTanh\" is not supported");
+  EXPECT_THAT(model.import().status().help(), HasSubstr("export without graph optimisation"));
+}
+
+// Every operator of ONNX Runtime has a form, and those with a row have a sample.
+TEST(MicrosoftForms, ExistForEveryRow) {
+  for (const ImportedOp& op : imported_ops()) {
+    if (op.domain.empty()) continue;
+    EXPECT_NE(find_form(op.op_type, 1, op.domain), nullptr) << op.op_type;
+    EXPECT_EQ(op.opsets, (std::vector<std::pair<int, int>>{{1, 1}})) << op.op_type;
+  }
+}
+
+TEST(MicrosoftForms, TakeTheLeastNodeOfEveryForm) {
+  for (const OperatorForm& form : microsoft_forms()) {
+    onnx::NodeProto node = least_node(form);
+    node.set_domain("com.microsoft");
+    EXPECT_EQ(error_of(node, form), "") << form.op_type;
+    node.add_attribute()->set_name("sharpness");
+    EXPECT_THAT(error_of(node, form), HasSubstr("it has the attribute \"sharpness\", which"))
+        << form.op_type;
+  }
+}
+
+// ONNX Runtime writes these two in the default domain, before ONNX has them.
+TEST(MicrosoftForms, AreKnownInTheDefaultDomain) {
+  OnnxModel model = one_node("SimplifiedLayerNormalization", {"x", "x"}, 13);
+  set(*model.graph().mutable_node(0), "sharpness", 1);
+  EXPECT_ERROR(model.import(), "onnx-graph", "it has the attribute \"sharpness\"");
+  EXPECT_ERROR(one_node("LayerNormalization", {"x"}, 13).import(), "onnx-graph",
+               "LayerNormalization needs at least 2");
 }
 
 }  // namespace

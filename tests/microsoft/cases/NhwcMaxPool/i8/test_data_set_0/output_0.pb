@@ -1,0 +1,1 @@
+By0JWY6zY6#zYGcz:GckOGc6OçC~YKC~YKpzYGpz:zpkOzc8Ozh~YKh~YKpkYFpkzpkOz18Ozh~Yh~CYpaCYpaCzprOz6rOzhYUYhaUYhaCY1aCT6rOT6rO=>YUY>aUYþaCY1aCT6rOT6rO=

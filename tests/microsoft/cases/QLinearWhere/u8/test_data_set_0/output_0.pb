@@ -1,0 +1,1 @@
+By0JJt“;t™DRG€wM½mvL£ñ€r
