@@ -168,6 +168,27 @@ def products(write):
              ("a_scale", "a_zero"))
 
 
+def embeddings(write):
+    r, op = Random("QEmbed"), "QEmbedLayerNormalization"
+    names = ("word", "position", "segment", "gamma", "beta")
+    mask = np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)
+
+    def case(name, of, zero, has_segments=True, has_mask=True, **attrs):
+        tables = dict(zip(names, (of(9, 8), of(6, 8), of(2, 8), of(8), of(8))))
+        scales = {f"{name}_scale": f32(0.01 + 0.005 * k) for k, name in enumerate(names)}
+        zeros = {f"{name}_zero": zero for name in names}
+        inputs = {"ids": r.i32(2, 4, high=9), "segments": r.i32(2, 4, high=2), **tables, "mask": mask, **scales, **zeros}
+        for left_out in ([] if has_segments else ["segments", "segment", "segment_scale", "segment_zero"]) + \
+                ([] if has_mask else ["mask"]):
+            inputs[left_out] = None
+        write(op, name, inputs, attrs, 2, fixed=(*tables, *scales, *zeros))
+
+    case("u8", r.u8, u8(120))
+    case("i8", r.i8, i8(3), epsilon=0.1)
+    case("no_segments", r.u8, u8(100), has_segments=False)
+    case("no_mask", r.u8, u8(128), has_mask=False)
+
+
 def linear(write):
     r = Random("linear")
     fixed = ("scale", "zero")
@@ -193,5 +214,5 @@ def linear(write):
 
 
 def write_all(write):
-    for family in (binary, unary, concat_and_where, pools, convolutions, products, linear):
+    for family in (binary, unary, concat_and_where, pools, convolutions, products, embeddings, linear):
         family(write)

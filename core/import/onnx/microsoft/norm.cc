@@ -2,6 +2,7 @@
 // Normalisations of com.microsoft, with the additions before them, and EmbedLayerNormalization.
 #include "core/import/onnx/rows/norm.h"
 
+#include "core/import/onnx/microsoft/quantized.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
@@ -42,23 +43,42 @@ Converted skip_simplified_norm(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
-// Returns rows of a table, by indices that must be within it.
-ValueId looked_up(Graph& graph, ValueId table, ValueId rows, const char* of) {
-  if (graph.rank(table) == 0) return table;  // an operand failed
-  const Dim most = graph.type(table).shape[0];
-  return graph.call("gather", {table, in_range(graph, rows, most, 0, of)}, {{"axis", int64_t{0}}});
+// ---- EmbedLayerNormalization, QEmbedLayerNormalization
+
+// Tables of the embedding, and the places of their scales and zero points; 0: they are floats.
+struct Tables {
+  size_t scales = 0, zero_points = 0;
+};
+
+// Returns input k, or rows of it, as real numbers.
+Result<ValueId> real_numbers(Graph& graph, const Tables& tables, size_t k, ValueId x) {
+  if (tables.scales == 0) return x;
+  const size_t place = k - 2;  // word, position, segment, gamma, beta
+  return dequantized(graph, {x, graph.input(tables.scales + place),
+                             graph.optional_input(tables.zero_points + place)});
 }
 
-// Returns the first s rows of the table of positions, or those that are given.
-Result<ValueId> embedded_positions(Graph& graph, ValueId table) {
-  if (Value rows = graph.optional_input(8))
-    return looked_up(graph, table, *rows, "embed_layer_normalization.position_ids");
+// Returns rows of table k, by indices that must be within it.
+Result<ValueId> looked_up(Graph& graph, const Tables& tables, size_t k, ValueId rows,
+                          const char* of) {
+  ValueId table = graph.input(k);
+  if (graph.rank(table) != 2)
+    return invalid(cat("input ", k, " must have rank 2, it is ", graph.type(table)));
+  rows = in_range(graph, rows, graph.type(table).shape[0], 0, of);
+  ValueId found = graph.call("gather", {table, rows}, {{"axis", int64_t{0}}});
+  return real_numbers(graph, tables, k, found);
+}
+
+// Returns the embedding of the positions: the first s of them, or those that are given.
+Result<ValueId> embedded_positions(Graph& graph, const Tables& tables) {
+  if (Value rows = tables.scales == 0 ? graph.optional_input(8) : std::nullopt)
+    return looked_up(graph, tables, 3, *rows, "embed_layer_normalization.position_ids");
   const TensorType ids = graph.type(graph.input(0));
   if (ids.shape.size() != 2) return invalid(cat("input_ids must have rank 2, it is ", ids));
   if (!ids.shape[1].is_static())
     return unimplemented(cat("dim 1 of input_ids must be known without position_ids, it is ", ids))
         .with_help("give the sizes with --shape");
-  return sliced(graph, table, 0, 0, ids.shape[1].extent());
+  return real_numbers(graph, tables, 3, sliced(graph, graph.input(3), 0, 0, ids.shape[1].extent()));
 }
 
 // Returns how many entries of each row of the mask are 1, or zeros without one.
@@ -75,16 +95,19 @@ ValueId mask_lengths(Graph& graph) {
   return graph.call("sum", {cast_to(graph, is_one, DType::kI32)}, over_row);
 }
 
-Converted embed_layer_norm(Graph& graph, const OnnxNode& node) {
-  for (size_t k : {2, 3, 5, 6}) graph.input(k);  // those that are needed
-  ValueId sum =
-      looked_up(graph, graph.input(2), graph.input(0), "embed_layer_normalization.input_ids");
-  BYOC_TRY(ValueId positions, embedded_positions(graph, graph.input(3)));
+Converted embedded(Graph& graph, const OnnxNode& node, const Tables& tables) {
+  BYOC_TRY(ValueId sum,
+           looked_up(graph, tables, 2, graph.input(0), "embed_layer_normalization.input_ids"));
+  BYOC_TRY(ValueId positions, embedded_positions(graph, tables));
   sum = add(graph, sum, positions);
-  if (Value segments = graph.optional_input(1))
-    sum = add(graph, sum,
-              looked_up(graph, graph.input(4), *segments, "embed_layer_normalization.segment_ids"));
-  ValueId y = graph.call("layer_norm", {sum, graph.input(5), graph.input(6)},
+  if (Value rows = graph.optional_input(1)) {
+    BYOC_TRY(ValueId segments,
+             looked_up(graph, tables, 4, *rows, "embed_layer_normalization.segment_ids"));
+    sum = add(graph, sum, segments);
+  }
+  BYOC_TRY(ValueId gamma, real_numbers(graph, tables, 5, graph.input(5)));
+  BYOC_TRY(ValueId beta, real_numbers(graph, tables, 6, graph.input(6)));
+  ValueId y = graph.call("layer_norm", {sum, gamma, beta},
                          {{"axis", int64_t{-1}}, {"epsilon", node.f("epsilon", 1e-12)}});
   std::vector<ValueId> outputs{y};
   if (node.num_outputs() > 1) outputs.push_back(mask_lengths(graph));
@@ -92,8 +115,15 @@ Converted embed_layer_norm(Graph& graph, const OnnxNode& node) {
   return outputs;
 }
 
+Converted embed_layer_norm(Graph& graph, const OnnxNode& node) { return embedded(graph, node, {}); }
+
+Converted quantized_embed_layer_norm(Graph& graph, const OnnxNode& node) {
+  return embedded(graph, node, {.scales = 8, .zero_points = 13});
+}
+
 constexpr Row kNormRows[] = {
     {"EmbedLayerNormalization", 1, 1, embed_layer_norm},
+    {"QEmbedLayerNormalization", 1, 1, quantized_embed_layer_norm},
     {"SimplifiedLayerNormalization", 1, 1, simplified_layer_norm},
     {"SkipLayerNormalization", 1, 1, skip_layer_norm},
     {"SkipSimplifiedLayerNormalization", 1, 1, skip_simplified_norm},

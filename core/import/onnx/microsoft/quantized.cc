@@ -137,7 +137,7 @@ Result<ValueId> requantized(Graph& graph, ValueId y, ValueId scale, Value zero_p
   if (graph.type(scale).dtype != DType::kF32 || type.shape != graph.type(scale).shape ||
       !is_small_integer(type.dtype))
     return unfit(graph, scale, zero_point, "the result");
-  return graph.call("quantize", {y, scale, zero});
+  return graph.call("quantize", {y, scale, zero}, {{"axis", int64_t{0}}});
 }
 
 std::span<const Row> microsoft_quantized_rows() { return kQuantizedRows; }

@@ -30,6 +30,11 @@ std::span<const NodeSample> microsoft_samples() {
       {"QAttention",
        "u8[1,3,8] u8[8,24] f32[24] f32[] f32[] i32[1,3] u8[] u8[]",
        {{"num_heads", 2}}},
+      {"QEmbedLayerNormalization",
+       "i32[1,3] i32[1,3] u8[9,4] u8[5,4] u8[2,4] u8[4] u8[4] i32[1,3] f32[] f32[] f32[] f32[] "
+       "f32[] u8[] u8[] u8[] u8[] u8[]",
+       {},
+       2},
       {"QGemm", "u8[2,3] f32[] u8[] u8[3,4] f32[] u8[] i32[4] f32[] u8[]"},
       {"QLinearAdd", "u8[2,3] f32[] u8[] u8[2,3] f32[] u8[] f32[] u8[]"},
       {"QLinearAveragePool", "u8[1,4,6,6] f32[] u8[] f32[] u8[]", {{"kernel_shape", Ints{2, 2}}}},

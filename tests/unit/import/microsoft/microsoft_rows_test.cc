@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of ONNX Runtime: those on integers become the ops of the form QDQ, and forms that are
+// not supported are refused. Their numbers: tests/microsoft.
+#include "unit/import/rows.h"
+
+namespace byoc::test {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr int kBytes = onnx::TensorProto::UINT8, kNumbers = onnx::TensorProto::INT32;
+constexpr int kReals = onnx::TensorProto::FLOAT;
+
+/// A model with the operands a, b of these extents, their scales, and those of the result.
+OnnxModel quantized_operands(const std::vector<DimSpec>& a, const std::vector<DimSpec>& b) {
+  OnnxModel model;
+  model.input("a", a, kBytes).input("as", {}).input("az", {}, kBytes);
+  model.input("b", b, kBytes).input("bs", {}).input("bz", {}, kBytes);
+  model.input("ys", {}).input("yz", {}, kBytes).output("y");
+  return model.set_opset("com.microsoft", 1);
+}
+
+onnx::NodeProto& microsoft(OnnxModel& model, const char* op,
+                           const std::vector<std::string>& inputs) {
+  onnx::NodeProto& node = model.node(op, inputs, {"y"}, "n");
+  node.set_domain("com.microsoft");
+  return node;
+}
+
+/// Adds the nodes of the form QDQ around a node of two operands. Returns that node.
+onnx::NodeProto& qdq(OnnxModel& model, const char* op) {
+  model.node("DequantizeLinear", {"a", "as", "az"}, {"ar"}, "n");
+  model.node("DequantizeLinear", {"b", "bs", "bz"}, {"br"}, "n");
+  model.node(op, {"ar", "br"}, {"yr"}, "n");
+  model.node("QuantizeLinear", {"yr", "ys", "yz"}, {"y"}, "n");
+  return *model.graph().mutable_node(2);
+}
+
+TEST(QuantizedOperators, AreThoseOfTheFormQdq) {
+  const std::vector<std::string> all = {"a", "as", "az", "b", "bs", "bz", "ys", "yz"};
+  for (auto [own, op] : {std::pair("QLinearAdd", "Add"), {"QLinearMul", "Mul"}}) {
+    OnnxModel one = quantized_operands({2, 3}, {3}), steps = one;
+    microsoft(one, own, all);
+    qdq(steps, op);
+    EXPECT_EQ(ops_of(one), ops_of(steps)) << own;
+  }
+}
+
+TEST(QuantizedOperators, HaveTheConvolutionOfTheFormQdq) {
+  OnnxModel one = quantized_operands({1, 3, 6, 6}, {4, 3, 3, 3}), steps = one;
+  set(microsoft(one, "QLinearConv", {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}), "pads",
+      std::vector<int64_t>{1, 1, 1, 1});
+  set(qdq(steps, "Conv"), "pads", std::vector<int64_t>{1, 1, 1, 1});
+  EXPECT_EQ(ops_of(one), ops_of(steps));
+}
+
+TEST(QuantizedOperators, HaveTheConcatenationOfTheFormQdq) {
+  OnnxModel one = quantized_operands({2, 3}, {1, 3}), steps = one;
+  set(microsoft(one, "QLinearConcat", {"ys", "yz", "a", "as", "az", "b", "bs", "bz"}), "axis", 0);
+  set(qdq(steps, "Concat"), "axis", 0);
+  EXPECT_EQ(ops_of(one), ops_of(steps));
+}
+
+// With known scales it is a product of the form QDQ; where a run finds them, one of integers.
+TEST(MatMulIntegerToFloat, IsScaledBeforeOrAfterTheProduct) {
+  OnnxModel model;
+  model.set_opset("com.microsoft", 1);
+  model.input("a", {2, 3}, kBytes).input("b", {3, 4}, kBytes).input("bs", {}).output("y");
+  OnnxModel at_run_time = model;
+  model.initializer("as", {}, {0.5f});
+  microsoft(model, "MatMulIntegerToFloat", {"a", "b", "as", "bs"});
+  EXPECT_THAT(ops_of(model), HasSubstr("dequantize(%b, %bs)"));
+  at_run_time.input("as", {});
+  microsoft(at_run_time, "MatMulIntegerToFloat", {"a", "b", "as", "bs"});
+  EXPECT_THAT(ops_of(at_run_time), HasSubstr("multiply(%as, %bs)"));
+}
+
+/// A node with f32 inputs of these extents, "" for an omitted one; i: int32.
+struct Refused {
+  const char* op;
+  std::vector<std::pair<const char*, std::vector<DimSpec>>> inputs;
+  std::map<std::string, int> attrs;
+  const char* reason;
+};
+
+TEST(MicrosoftRows, RefuseFormsThatAreNotSupported) {
+  const std::vector<DimSpec> x = {1, 2, 8}, cache = {1, 2, 3, 4}, number = {};
+  const std::pair<const char*, std::vector<DimSpec>> none("", {}), ends("i", {1});
+  const std::map<std::string, int> heads = {{"num_heads", 2}, {"kv_num_heads", 2}};
+  auto with = [](std::map<std::string, int> attrs, const char* name, int value) {
+    attrs[name] = value;
+    return attrs;
+  };
+  const Refused all[] = {
+      {"Attention",
+       {{"f", x}, {"f", {8, 24}}},
+       {{"num_heads", 2}, {"do_rotary", 1}},
+       "do_rotary=1 is not supported"},
+      {"Attention",
+       {{"f", x}, {"f", {8, 24}}, none, {"i", {1, 1, 9, 9}}},
+       {{"num_heads", 2}},
+       "only ranks 1 to 3 are supported"},
+      {"MultiHeadAttention",
+       {{"f", x}, {"f", x}, {"f", x}, none, none, none, {"f", cache}, {"f", cache}, ends},
+       {{"num_heads", 2}},
+       "its input past_sequence_length"},
+      {"GroupQueryAttention",
+       {{"f", x}, {"f", x}, {"f", x}, none, none, ends, {"i", number}},
+       with(heads, "sliding_window_cache", 1),
+       "sliding_window_cache is not supported"},
+      {"GroupQueryAttention",
+       {{"f", x}, {"f", x}, {"f", x}, {"f", cache}, {"f", cache}, ends, {"i", number}},
+       heads,
+       "its input \"total_sequence_length\" is computed at run time"},
+      {"RotaryEmbedding",
+       {{"f", x}, ends, {"f", {9, 4}}, {"f", {9, 4}}},
+       {{"is_packed_batching", 1}},
+       "is_packed_batching=1 is not supported"},
+      {"MatMulNBits",
+       {{"f", x}, {"f", x}, {"f", x}},
+       {{"K", 16}, {"N", 2}, {"block_size", 16}, {"bits", 3}},
+       "bits is 3, only 2, 4 and 8 are supported"},
+  };
+  for (const Refused& refused : all) {
+    OnnxModel model;
+    model.set_opset("com.microsoft", 1).output("y");
+    std::vector<std::string> names;
+    for (const auto& [kind, dims] : refused.inputs) {
+      names.push_back(*kind == 0 ? "" : cat("x", names.size()));
+      if (*kind != 0) model.input(names.back(), dims, *kind == 'i' ? kNumbers : kReals);
+    }
+    onnx::NodeProto& node = microsoft(model, refused.op, names);
+    for (const auto& [name, value] : refused.attrs) set(node, name, value);
+    EXPECT_THAT(ops_of(model), HasSubstr(refused.reason)) << refused.op;
+  }
+}
+
+}  // namespace
+}  // namespace byoc::test
