@@ -159,6 +159,30 @@ def blocks(write):
     write(op, "f16", {"a": r.f16(2, 32), **given}, attrs, fixed=fixed)
 
 
+def gathered_blocks(write):
+    import ml_dtypes
+    op, r, fixed = "GatherBlockQuantized", Random("GatherBlocks"), ("data", "scales", "zero_points")
+    ids = np.array([[3, 0, 8], [1, 1, 7]], np.int64)
+
+    def case(name, data, zeros, ids=ids, shape=(9, 2), dtype=np.float32, **attrs):
+        write(op, name, {"data": data, "ids": ids, "scales": r.positive(*shape, low=0.01, high=0.1).astype(dtype),
+                         "zero_points": zeros}, {"block_size": 16, **attrs}, fixed=fixed)
+
+    def packed_rows(bits, *shape):
+        return packed(r.u8(*shape, high=2**bits), bits)
+
+    case("four_bits", packed_rows(4, 9, 32), None)
+    case("zero_points", packed_rows(4, 9, 32), packed_rows(4, 9, 2))
+    case("short_block", packed_rows(4, 9, 40), packed_rows(4, 9, 3), shape=(9, 3))
+    case("eight_bits", r.u8(9, 32), r.u8(9, 2), ids=ids.astype(np.int32), bits=8)
+    case("eight_bits_default", r.u8(9, 32), None, bits=8)
+    case("u4", r.u8(9, 32, high=16).astype(ml_dtypes.uint4), r.u8(9, 2, high=16).astype(ml_dtypes.uint4))
+    case("i4", r.i8(9, 32, low=-8, high=8).astype(ml_dtypes.int4), None)
+    case("other_axes", r.i8(32, 9, low=-8, high=8).astype(ml_dtypes.int4), None, shape=(2, 9), gather_axis=1,
+         quantize_axis=0)
+    case("f16", packed_rows(4, 9, 32), None, dtype=np.float16)
+
+
 def others(write):
     r = Random("others")
     write("CDist", "squared", {"a": r.f32(3, 4), "b": r.f32(5, 4)})
@@ -178,5 +202,5 @@ def others(write):
 
 
 def write_all(write):
-    for family in (activations, products, convolutions, nhwc, norms, blocks, others):
+    for family in (activations, products, convolutions, nhwc, norms, blocks, gathered_blocks, others):
         family(write)

@@ -16,7 +16,8 @@ namespace {
 
 Refusal refusal_of_domain(const std::string& domain) {
   if (domain.starts_with(cat(kMicrosoftDomain, ".")))
-    return {"ONNX Runtime's optimizer wrote it for one kind of machine", kUnoptimizedCure};
+    return {"ONNX Runtime's optimizer wrote it for one kind of machine",
+            "export without graph optimisation, or at a level of at most ORT_ENABLE_EXTENDED"};
   return {"operators of this domain are not known", kReplaceCure};
 }
 

@@ -28,7 +28,8 @@ constexpr const char* kMovers[] = {"Concat",    "Expand",   "Flatten", "Gather",
                                    "GatherND",  "Identity", "Reshape", "Shape",  "Size",
                                    "Slice",     "Split",    "Squeeze", "Tile",   "TensorScatter",
                                    "Transpose", "Unsqueeze"};
-constexpr const char* kReaders[] = {"Cast", "CastLike", "DequantizeLinear", "QuantizeLinear"};
+constexpr const char* kReaders[] = {"Cast", "CastLike", "DequantizeLinear", "GatherBlockQuantized",
+                                    "QuantizeLinear"};
 
 template <class List>
 bool has(const List& list, const std::string& op_type) {

@@ -146,8 +146,7 @@ Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char
   const TensorType& type = graph.type(value);
   if (dim >= type.shape.size()) return invalid(cat(name, " has too few dims, it is ", type));
   if (type.shape[dim].is_static()) return type.shape[dim].extent();
-  return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type))
-      .with_help("give the sizes with --shape");
+  return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type));
 }
 
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name) {
@@ -179,8 +178,7 @@ Result<Attended> attended(Graph& graph, const Qkv& heads, const Scoring& how) {
   if (how.sink) {
     const Shape shape = graph.type(heads.q).shape;
     if (!is_static(shape))
-      return unimplemented(cat("query must have known sizes, it is ", graph.type(heads.q)))
-          .with_help("give the sizes with --shape");
+      return unimplemented(cat("query must have known sizes, it is ", graph.type(heads.q)));
     const Ints column{shape[0].extent(), shape[1].extent(), shape[2].extent(), 1};
     all = concatenated(graph, {scores, expanded(graph, *how.sink, column)}, 3);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatMulNBits: a product with weights of 2, 4 or 8 bits, which have a scale and a zero point per
-// block of rows.
+// Weights of 2, 4 or 8 bits with a scale and a zero point per block: MatMulNBits, a product with
+// them, and GatherBlockQuantized, rows of them.
+#include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/quantize.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
@@ -26,23 +28,27 @@ Result<Blocks> read_blocks(const OnnxNode& node) {
   return blocks;
 }
 
-// Returns the entries of packed bytes [n, bytes...] as u8 [n, entries].
-ValueId unpacked(Graph& graph, ValueId packed, const Blocks& blocks) {
-  packed = reshaped(graph, packed, {blocks.n, -1, 1});
+// Returns the entries of packed bytes [..., bytes, 1] as u8 [..., bytes, entries per byte].
+ValueId entries_of(Graph& graph, ValueId packed, int64_t bits) {
   std::vector<ValueId> parts;
-  for (int64_t at = 0; at < 8; at += blocks.bits) {
+  for (int64_t at = 0; at < 8; at += bits) {
     ValueId part = packed;
     if (at > 0)
       part = graph.call("bit_shift", {part, graph.scalar(DType::kU8, static_cast<double>(at))},
                         {{"direction", "right"}});
-    if (at + blocks.bits < 8) {
-      const double mask = static_cast<double>((1 << blocks.bits) - 1);
+    if (at + bits < 8) {
+      const double mask = static_cast<double>((1 << bits) - 1);
       part = graph.call("bitwise_and", {part, graph.scalar(DType::kU8, mask)});
     }
     parts.push_back(part);
   }
-  ValueId all = parts.size() == 1 ? parts[0] : concatenated(graph, parts, 2);
-  return reshaped(graph, all, {blocks.n, -1});
+  return parts.size() == 1 ? parts[0] : concatenated(graph, parts, -1);
+}
+
+// Returns the entries of packed bytes [n, bytes...] as u8 [n, entries].
+ValueId unpacked(Graph& graph, ValueId packed, const Blocks& blocks) {
+  packed = reshaped(graph, packed, {blocks.n, -1, 1});
+  return reshaped(graph, entries_of(graph, packed, blocks.bits), {blocks.n, -1});
 }
 
 // Returns the zero points as [n, blocks, 1], or one for all.
@@ -86,7 +92,75 @@ Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
   return std::vector{y};
 }
 
+// ---- GatherBlockQuantized
+
+// The codes of a table, u8 with several entries per byte of the last dim, or one per element.
+struct Coded {
+  int64_t bits;
+  bool is_packed;
+};
+
+// Returns rows of codes with their entries as numbers. `axis`: of the rows.
+Result<ValueId> gathered_codes(Graph& graph, ValueId table, ValueId rows, size_t axis,
+                               const Coded& coded) {
+  ValueId y = graph.call("gather", {table, rows}, {{"axis", static_cast<int64_t>(axis)}});
+  if (!coded.is_packed || coded.bits == 8) return y;
+  const Shape& shape = graph.type(y).shape;
+  if (!is_static(shape))
+    return unimplemented(cat("its result must have known sizes, it is ", graph.type(y)));
+  Ints wide = static_extents(shape);
+  wide.back() *= 8 / coded.bits;
+  ValueId entries = entries_of(graph, unsqueezed(graph, y, {-1}), coded.bits);
+  return graph.call("reshape", {entries}, {{"shape", wide}, {"allow_zero", true}});
+}
+
+Status check_table(Graph& graph, const Coded& coded, size_t axis, size_t quantized_axis) {
+  if (graph.rank(graph.input(2)) != graph.rank(graph.input(0)))
+    return invalid(cat("its scales must have the rank of data, they are ",
+                       graph.type(graph.input(2)), " and ", graph.type(graph.input(0))));
+  if (coded.bits != 2 && coded.bits != 4 && coded.bits != 8)
+    return unimplemented(cat("bits is ", coded.bits, ", only 2, 4 and 8 are supported"));
+  const NarrowType* narrow = graph.narrow(graph.input(0));
+  if (narrow != nullptr && narrow->is_float())
+    return unimplemented(cat("data of type ", narrow->name, " is not supported"));
+  if (axis == quantized_axis)
+    return unimplemented("gather_axis and quantize_axis are one, which is not supported");
+  return {};
+}
+
+// Gathers the codes, and their scales and zero points likewise, before they become numbers.
+Converted gather_block_quantized(Graph& graph, const OnnxNode& node) {
+  ValueId table = graph.input(0), rows = graph.input(1);
+  const size_t rank = graph.rank(table);
+  BYOC_TRY(size_t axis, normal_axis(node.i("gather_axis", 0), rank));
+  BYOC_TRY(size_t quantized_axis, normal_axis(node.i("quantize_axis", 1), rank));
+  const Coded coded{node.i("bits", 4), graph.narrow(table) == nullptr};
+  BYOC_TRY_STATUS(check_table(graph, coded, axis, quantized_axis));
+  rows = cast_to(graph, rows, DType::kI64);
+  BYOC_TRY(ValueId codes, gathered_codes(graph, table, rows, axis, coded));
+  ValueId scales =
+      graph.call("gather", {graph.input(2), rows}, {{"axis", static_cast<int64_t>(axis)}});
+  const TensorType type = graph.type(codes);
+  if (!is_static(type.shape))
+    return unimplemented(cat("its result must have known sizes, it is ", type));
+  const size_t moved = quantized_axis + (quantized_axis > axis ? graph.rank(rows) - 1 : 0);
+  const Grains grains{moved, node.i("block_size", 128), type.shape};
+  const DType dtype = graph.type(scales).dtype;
+  ValueId y = cast_to(graph, codes, dtype);
+  if (Value given = graph.optional_input(3)) {
+    BYOC_TRY(ValueId zeros, gathered_codes(graph, *given, rows, axis, coded));
+    zeros = sliced(graph, zeros, static_cast<int64_t>(moved), 0,
+                   graph.type(scales).shape[moved].extent());
+    y = graph.call("subtract", {y, spread(graph, cast_to(graph, zeros, dtype), grains)});
+  } else if (coded.is_packed) {
+    const double middle = static_cast<double>(1 << (coded.bits - 1));
+    y = graph.call("subtract", {y, graph.scalar(dtype, middle)});
+  }
+  return std::vector{multiply(graph, y, spread(graph, scales, grains))};
+}
+
 constexpr Row kBlocksRows[] = {
+    {"GatherBlockQuantized", 1, 1, gather_block_quantized},
     {"MatMulNBits", 1, 1, matmul_nbits},
 };
 

@@ -76,8 +76,7 @@ Result<ValueId> embedded_positions(Graph& graph, const Tables& tables) {
   const TensorType ids = graph.type(graph.input(0));
   if (ids.shape.size() != 2) return invalid(cat("input_ids must have rank 2, it is ", ids));
   if (!ids.shape[1].is_static())
-    return unimplemented(cat("dim 1 of input_ids must be known without position_ids, it is ", ids))
-        .with_help("give the sizes with --shape");
+    return unimplemented(cat("dim 1 of input_ids must be known without position_ids, it is ", ids));
   return real_numbers(graph, tables, 3, sliced(graph, graph.input(3), 0, 0, ids.shape[1].extent()));
 }
 

@@ -58,8 +58,7 @@ Converted qlinear_softmax(Graph& graph, const OnnxNode& node) {
     if (!joins || from + 1 == graph.rank(x)) return graph.call("softmax", {x}, {{"axis", axis}});
     const Shape shape = graph.type(x).shape;
     if (!is_static(shape))
-      return unimplemented(cat("its input must have a known shape, it is ", graph.type(x)))
-          .with_help("give the sizes with --shape");
+      return unimplemented(cat("its input must have a known shape, it is ", graph.type(x)));
     ValueId rows = graph.call("flatten", {x}, {{"axis", axis}});
     ValueId y = graph.call("softmax", {rows}, {{"axis", int64_t{1}}});
     return graph.call("reshape", {y}, {{"shape", static_extents(shape)}, {"allow_zero", true}});

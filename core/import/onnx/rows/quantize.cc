@@ -34,10 +34,14 @@ ValueId repeated(Graph& graph, ValueId list, const Grains& grains) {
   return shape[grains.axis] == extent ? all : sliced(graph, all, axis, 0, extent);
 }
 
+}  // namespace
+
 ValueId spread(Graph& graph, ValueId list, const Grains& grains) {
   return grains.block > 0 ? repeated(graph, list, grains)
                           : along(graph, list, grains.axis, grains.x.size());
 }
+
+namespace {
 
 // Adds x - zero_point, integers in i32; `zero_point` may be absent.
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains) {

@@ -23,6 +23,8 @@ struct Quantising {
 /// Reshapes a list of one value per entry of dim `axis` so that it broadcasts to rank `rank`, and
 /// returns other values as they are. A list for a scalar is reshaped to one, an error of reshape.
 ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank);
+/// Gives scales or zero points a shape that broadcasts to x: those of blocks are repeated.
+ValueId spread(Graph& graph, ValueId list, const Grains& grains);
 /// Adds x - zero_point, integers in i32; `zero_point` may be absent.
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis);
 /// Adds clip(round(x / scale) + zero_point) in steps, in the zero point's type.

@@ -18,6 +18,7 @@ std::span<const NodeSample> microsoft_samples() {
       {"FusedConv", "f32[1,4,6,6] f32[8,4,3,3] f32[8]", {{"activation", "Relu"}}},
       {"FusedGemm", "f32[2,3] f32[3,4] f32[4]", {{"activation", "Relu"}}},
       {"FusedMatMul", "f32[2,2,3] f32[2,3,4]", {{"alpha", 0.5}}},
+      {"GatherBlockQuantized", "u8[9,16] i64[2] f32[9,2]", {{"block_size", 16}}},
       {"GridSample", "f32[1,4,6,6] f32[1,3,3,2]"},
       {"GroupQueryAttention",
        "f32[1,3,8] f32[1,3,4] f32[1,3,4] - - i32[1] i64:3",
