@@ -129,7 +129,8 @@ def group_query(write):
     write(op, "window_past", given(1, 1, past=5, cache=5), {**heads, "local_window_size": 3}, 3, fixed=total)
     write(op, "softcap", given(2, 4), {**heads, "softcap": 0.8}, fixed=total)
     write(op, "smooth", given(2, 4), {**heads, "smooth_softmax": 1}, fixed=total)
-    write(op, "rotary", given(1, 3, size=16, **caches(r, 9, 8)), {**heads, "do_rotary": 1}, 3, fixed=("cos", "sin", *total))
+    write(op, "rotary", given(1, 3, size=16, **caches(r, 9, 8)), {**heads, "do_rotary": 1}, 3,
+          fixed=("cos", "sin", *total))
     write(op, "rotary_past", given(1, 1, past=5, cache=5, size=16, **caches(r, 9, 8)), {**heads, "do_rotary": 1}, 3,
           fixed=("cos", "sin", *total))
     write(op, "rotary_interleaved", given(2, 3, size=16, **caches(r, 9, 8)),

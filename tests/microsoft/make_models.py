@@ -131,8 +131,8 @@ def berts(given, work, write):
     numbers = np.random.default_rng(1)
     mask = np.ones((2, LENGTH), np.int64)
     mask[1, 8:] = 0
-    feeds = {"input_ids": numbers.integers(0, WORDS, (2, LENGTH)), "token_type_ids": numbers.integers(0, 2, (2, LENGTH)),
-             "attention_mask": mask}
+    feeds = {"input_ids": numbers.integers(0, WORDS, (2, LENGTH)),
+             "token_type_ids": numbers.integers(0, 2, (2, LENGTH)), "attention_mask": mask}
     exported(work / "bert.onnx", Bert(given.width, given.inner),
              {name: torch.tensor(array.tolist()) for name, array in feeds.items()}, {0: "n", 1: "s"})
     for name, how in (("fused", {}), ("fused_f16", {"half": True}), ("multi_head", {"multi_head": True})):

@@ -177,7 +177,8 @@ def embeddings(write):
         tables = dict(zip(names, (of(9, 8), of(6, 8), of(2, 8), of(8), of(8))))
         scales = {f"{name}_scale": f32(0.01 + 0.005 * k) for k, name in enumerate(names)}
         zeros = {f"{name}_zero": zero for name in names}
-        inputs = {"ids": r.i32(2, 4, high=9), "segments": r.i32(2, 4, high=2), **tables, "mask": mask, **scales, **zeros}
+        inputs = {"ids": r.i32(2, 4, high=9), "segments": r.i32(2, 4, high=2), **tables, "mask": mask, **scales,
+                  **zeros}
         for left_out in ([] if has_segments else ["segments", "segment", "segment_scale", "segment_zero"]) + \
                 ([] if has_mask else ["mask"]):
             inputs[left_out] = None
