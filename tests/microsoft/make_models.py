@@ -6,7 +6,8 @@ make_models.py [--folder FOLDER] [--width N] [--inner N]
 
 bert_*: two layers of BERT: after the optimizer of onnxruntime.transformers, in f32, in f16, with MultiHeadAttention, in
 8 bits (QAttention); in 8 bits by quantize_dynamic, then optimised at the level EXTENDED. resnet_*: residual blocks,
-quantised in the form QOperator, and then optimised at the level ALL, which moves channels to the end.
+quantised in the form QOperator, and then optimised at the level ALL, which moves channels to the end. decoder_*: a text
+model with weights of 4 bits, for its prompt, and a word after it with a cache that grows, or has a fixed size.
 
 Needs torch, onnx and onnxruntime (`pip install torch onnx onnxruntime`).
 """
@@ -29,6 +30,7 @@ from onnxruntime.transformers.fusion_options import FusionOptions
 from torch import nn
 
 from case import computed, store
+from decoder import decoder
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 from transformers import EncoderLayer  # noqa: E402
@@ -166,6 +168,13 @@ def resnets(given, work, write):
     write("resnet_channels_last", work / "last.onnx", {"x": x})
 
 
+def decoders(work, write):
+    for name, how in (("prompt", (6, 0, 12)), ("joined", (1, 5, 5)), ("fixed", (1, 5, 12))):
+        model, feeds = decoder(2, *how)
+        onnx.save(model, work / "decoder.onnx")
+        write(f"decoder_{name}", work / "decoder.onnx", feeds)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "models")
@@ -191,6 +200,7 @@ def main():
         print(f"{name:26} {(folder / 'model.onnx').stat().st_size:8} bytes: {' '.join(own)}")
 
     with tempfile.TemporaryDirectory() as work:
+        decoders(Path(work), write)
         berts(given, Path(work), write)
         resnets(given, Path(work), write)
 
