@@ -74,6 +74,34 @@ TEST(MatMulIntegerToFloat, IsScaledBeforeOrAfterTheProduct) {
   EXPECT_THAT(ops_of(at_run_time), HasSubstr("multiply(%as, %bs)"));
 }
 
+// ONNX Runtime writes it in the default domain, other tools write it beside their own operators.
+TEST(SimplifiedLayerNormalization, IsTheSameInBothDomains) {
+  OnnxModel model(13);
+  model.set_opset("com.microsoft", 1).input("x", {2, 8}).input("scale", {8}).output("y");
+  OnnxModel own = model;
+  set(model.node("SimplifiedLayerNormalization", {"x", "scale"}, {"y"}, "n"), "epsilon", 0.25f);
+  set(microsoft(own, "SimplifiedLayerNormalization", {"x", "scale"}), "epsilon", 0.25f);
+  EXPECT_EQ(ops_of(model), "%0 = rms_norm(%x, %scale) {epsilon=0.25}\n");
+  EXPECT_EQ(ops_of(own), ops_of(model));
+}
+
+// Models bring functions for runtimes that do not have the operator.
+TEST(MicrosoftRows, AreUsedInPlaceOfFunctionsOfTheModel) {
+  OnnxModel model(17);
+  model.set_opset("com.microsoft", 1).input("x", {2, 8}).output("y");
+  microsoft(model, "Gelu", {"x"});
+  onnx::FunctionProto& function = *model.proto.add_functions();
+  function.set_domain("com.microsoft");
+  function.set_name("Gelu");
+  function.add_input("a");
+  function.add_output("b");
+  onnx::NodeProto& body = *function.add_node();
+  body.set_op_type("Relu");
+  body.add_input("a");
+  body.add_output("b");
+  EXPECT_EQ(ops_of(model), "%0 = gelu(%x)\n");
+}
+
 /// A node with f32 inputs of these extents, "" for an omitted one; i: int32.
 struct Refused {
   const char* op;
