@@ -28,6 +28,8 @@ ValueId bias_where(Graph& graph, ValueId allowed, double filter, DType dtype) {
 // Returns the bias of [n] or [2 n] numbers of keys.
 Result<ValueId> length_bias(Graph& graph, const Mask& mask, const Qkv& heads) {
   const TensorType type = graph.type(mask.mask);
+  if (graph.rank(heads.q) != 4)
+    return invalid(cat("query must have rank 4 in heads, it is ", graph.type(heads.q)));
   const Dim n = graph.type(heads.q).shape[0];
   const bool has_starts =
       type.shape[0].is_static() && n.is_static() && type.shape[0].extent() == 2 * n.extent();

@@ -106,6 +106,7 @@ Result<ValueId> gathered_codes(Graph& graph, ValueId table, ValueId rows, size_t
   ValueId y = graph.call("gather", {table, rows}, {{"axis", static_cast<int64_t>(axis)}});
   if (!coded.is_packed || coded.bits == 8) return y;
   const Shape& shape = graph.type(y).shape;
+  if (shape.empty()) return y;  // its operands failed
   if (!is_static(shape))
     return unimplemented(cat("its result must have known sizes, it is ", graph.type(y)));
   Ints wide = static_extents(shape);
@@ -141,7 +142,7 @@ Converted gather_block_quantized(Graph& graph, const OnnxNode& node) {
   ValueId scales =
       graph.call("gather", {graph.input(2), rows}, {{"axis", static_cast<int64_t>(axis)}});
   const TensorType type = graph.type(codes);
-  if (!is_static(type.shape))
+  if (!is_static(type.shape) || !is_static(graph.type(scales).shape))
     return unimplemented(cat("its result must have known sizes, it is ", type));
   const size_t moved = quantized_axis + (quantized_axis > axis ? graph.rank(rows) - 1 : 0);
   const Grains grains{moved, node.i("block_size", 128), type.shape};
@@ -149,6 +150,7 @@ Converted gather_block_quantized(Graph& graph, const OnnxNode& node) {
   ValueId y = cast_to(graph, codes, dtype);
   if (Value given = graph.optional_input(3)) {
     BYOC_TRY(ValueId zeros, gathered_codes(graph, *given, rows, axis, coded));
+    if (graph.rank(scales) <= moved) return invalid("its scales do not fit the data");
     zeros = sliced(graph, zeros, static_cast<int64_t>(moved), 0,
                    graph.type(scales).shape[moved].extent());
     y = graph.call("subtract", {y, spread(graph, cast_to(graph, zeros, dtype), grains)});

@@ -28,6 +28,8 @@ Result<ValueId> turned(Graph& graph, ValueId x, ValueId positions,
   const int64_t width = 2 * half;
   if (width > size)
     return invalid(cat("cos_cache is ", graph.type(caches.first), " for heads of ", size));
+  if (graph.rank(caches.second) != 2)
+    return invalid(cat("sin_cache must have rank 2, it is ", graph.type(caches.second)));
   auto angles_of = [&](ValueId cache) {
     ValueId rows = in_range(graph, positions, graph.type(cache).shape[0], 0, "rotary.position_ids");
     return unsqueezed(graph, graph.call("gather", {cache, rows}, {{"axis", int64_t{0}}}), {1});
@@ -111,6 +113,9 @@ Result<Qkv> group_heads(Graph& graph, const OnnxNode& node) {
     parts = {sliced(graph, q, 2, 0, h * size), sliced(graph, q, 2, h * size, (h + g) * size),
              sliced(graph, q, 2, (h + g) * size, (h + 2 * g) * size)};
   }
+  if (graph.rank(parts.k) != 3 || graph.rank(parts.v) != 3)
+    return invalid(cat("key and value must have rank 3, they are ", graph.type(parts.k), " and ",
+                       graph.type(parts.v)));
   Qkv heads = parts;
   BYOC_TRY(heads.q, heads_of(graph, parts.q, h, "query"));
   BYOC_TRY(heads.k, heads_of(graph, parts.k, g, "key"));
@@ -148,6 +153,8 @@ Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads)
 // Returns the cache with the new keys or values.
 Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId now) {
   if (!past) return now;
+  if (graph.rank(*past) != 4)
+    return invalid(cat("a cache must have rank 4, one is ", graph.type(*past)));
   if (places.is_joined && (places.n == 1 || places.past == 0))
     return concatenated(graph, {*past, now}, 2);
   if (places.is_joined) {  // each image has its own length: the cache grows at its end

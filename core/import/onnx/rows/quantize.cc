@@ -24,6 +24,7 @@ namespace {
 
 // Repeats each value along the axis for the entries of its block; the last block may be shorter.
 ValueId repeated(Graph& graph, ValueId list, const Grains& grains) {
+  if (graph.rank(list) <= grains.axis) return list;  // an op before it failed
   Ints shape = static_extents(graph.type(list).shape), wide = shape;
   const auto axis = static_cast<int64_t>(grains.axis);
   wide.insert(wide.begin() + axis + 1, grains.block);

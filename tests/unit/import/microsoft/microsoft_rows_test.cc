@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators of ONNX Runtime: those on integers become the ops of the form QDQ, and forms that are
 // not supported are refused. Their numbers: tests/microsoft.
+#include "core/import/onnx/file/operator_forms.h"
 #include "unit/import/rows.h"
 
 namespace byoc::test {
@@ -100,6 +101,48 @@ TEST(MicrosoftRows, AreUsedInPlaceOfFunctionsOfTheModel) {
   body.add_input("a");
   body.add_output("b");
   EXPECT_EQ(ops_of(model), "%0 = gelu(%x)\n");
+}
+
+/// Operands of one dtype: the rank of the first, and that of all others.
+struct OddOperands {
+  int first, others, dtype;
+};
+
+/// Imports a node of such inputs; the attributes that it needs are 2.
+void import_odd_node(const onnx_import::OperatorForm& form, int inputs, OddOperands odd) {
+  OnnxModel model;
+  model.set_opset("com.microsoft", 1).output("y");
+  std::vector<std::string> names;
+  for (int k = 0; k < inputs; ++k) {
+    names.push_back(cat("x", k));
+    const int rank = k == 0 ? odd.first : odd.others;
+    model.input(names.back(), std::vector<DimSpec>(static_cast<size_t>(rank), 2), odd.dtype);
+  }
+  const std::string op(form.op_type);
+  onnx::NodeProto& node = microsoft(model, op.c_str(), names);
+  const std::string attributes(form.attributes);
+  for (size_t at = 0; at < attributes.size();) {
+    const size_t end = std::min(attributes.find(' ', at), attributes.size());
+    if (attributes[end - 1] == '!') set(node, attributes.substr(at, end - at - 1), 2);
+    at = end + 1;
+  }
+  Result<IRModule> module = model.import();
+  EXPECT_TRUE(module.ok() || !module.status().message().empty());
+}
+
+// Operands of ranks that no definition has are errors of the import.
+TEST(MicrosoftRows, SurviveOddOperands) {
+  for (const ImportedOp& op : imported_ops()) {
+    if (op.domain.empty()) continue;
+    const onnx_import::OperatorForm* form = onnx_import::find_form(op.op_type, 1, op.domain);
+    ASSERT_NE(form, nullptr) << op.op_type;
+    for (int inputs : {form->min_inputs, std::min(form->max_inputs, 18)}) {
+      for (int rank = 0; rank < 6; ++rank) {
+        for (int dtype : {kBytes, kReals})
+          for (int more : {0, 4}) import_odd_node(*form, inputs, {rank, (rank + more) % 6, dtype});
+      }
+    }
+  }
 }
 
 /// A node with f32 inputs of these extents, "" for an omitted one; i: int32.
