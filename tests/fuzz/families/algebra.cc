@@ -70,7 +70,7 @@ bool grow_matmul(Grower& g) {
 bool grow_gemm(Grower& g) {
   Ref a = numbers(g, 2, 2, g.chance(0.9));
   const bool ta = g.chance(0.3), tb = g.chance(0.5);
-  int64_t k = g.dim(a, ta ? 0 : 1), n = g.one_of<int64_t>({1, 2, 4, 5, 8, 16, 19});
+  int64_t k = g.dim(a, ta ? 0 : 1), n = g.one_of<int64_t>({1, 2, 4, 5, 8, 16, 19, 37});
   if (g.chance(0.2)) n = g.dim(a, ta ? 1 : 0);
   Ref b = g.weight(TensorType{g.type(a)->dtype, tb ? Shape{Dim(n), Dim(k)} : Shape{Dim(k), Dim(n)}},
                    {-1, 1});
@@ -91,13 +91,20 @@ bool grow_matmul_packed(Grower& g) {
 
 bool grow_einsum(Grower& g) {
   int64_t i = g.between(1, 5), j = g.between(1, 6), k = g.between(1, 5), b = g.between(1, 3);
+  const int64_t rows = g.between(1, 40), columns = g.between(14, 40);  // several tiles and panels
   auto leaf = [&](std::vector<int64_t> dims) {
     return g.weight(TensorType{g.main_dtype(), make_shape(dims)}, {-1, 1});
   };
   auto put = [&](const char* equation, const std::vector<Ref>& args) {
     return g.call("einsum", args, {{"equation", std::string(equation)}}).has_value();
   };
-  switch (g.pick(9)) {
+  switch (g.pick(12)) {
+    case 9:
+      return put("bhid,bhjd->bhij", {leaf({b, 2, rows, k}), leaf({b, 2, columns, k})});
+    case 10:
+      return put("ik,jhk->hji", {leaf({columns, k}), leaf({rows, b, k})});
+    case 11:
+      return put("abc,cde->abde", {leaf({b, rows, k}), leaf({k, 2, columns})});
     case 0:
       return put("ij,jk->ik", {leaf({i, j}), leaf({j, k})});
     case 1:

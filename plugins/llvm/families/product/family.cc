@@ -23,10 +23,16 @@ std::vector<int64_t> shape_of(const te::Stage& stage) {
 }
 
 // Returns the axis of the rows of [..., m, n], all of which are multiplied by one matrix: the last
-// one before the columns with several. Exporters write tokens as [tokens, 1, n].
-size_t row_axis(const std::vector<int64_t>& shape) {
+// one before the columns with several, along which an operand is shared. Exporters write tokens as
+// [tokens, 1, n], and einsum may have heads after tokens.
+size_t row_axis(const te::Compute& compute, const std::vector<int64_t>& shape) {
+  const std::vector<const te::Load*> loads = loads_of(compute);
+  const te::Var& column = compute.axes.back().var;
   for (size_t d = shape.size() - 1; d-- > 0;) {
-    if (shape[d] > 1) return d;
+    const bool is_shared = std::ranges::any_of(loads, [&](const te::Load* load) {
+      return stride_of(*load, compute.axes[d].var) == 0 && stride_of(*load, column) != 0;
+    });
+    if (shape[d] > 1 && is_shared) return d;
   }
   return shape.size() - 2;
 }
@@ -127,7 +133,7 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   const te::Compute& compute = std::get<te::Compute>(anchor.kind);
   const int64_t k = *te::as_int(compute.reduce[0].extent);
   const bool is_packed = anchor.op == "matmul_packed" || anchor.compute == kPackedCompute;
-  const size_t rows = row_axis(shape);
+  const size_t rows = row_axis(compute, shape);
   if (is_packed && shape[rows] > 1 && k > 0) {
     const Sums sums = packed_sums(shape, rows, k, block_of(compute, rows), target);
     return packed_tiling(sums, rows, shape.size(), target);
@@ -142,7 +148,8 @@ std::optional<TilingTemplate> tilings_of(const te::Stage& anchor, const te::Targ
   const bool is_f32 = anchor.outputs[0].dtype() == DType::kF32;
   const bool is_product =
       is_f32 && (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed");
-  const bool is_packed = anchor.op == "matmul_integers" && anchor.compute == kPackedCompute;
+  const bool is_packed =
+      (anchor.op == "matmul_integers" || anchor.op == "einsum") && anchor.compute == kPackedCompute;
   return is_product || is_packed ? product_tiling(anchor, target) : std::nullopt;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plugins/llvm/families/product/equation.h"
+
 namespace byoc::llvm_plugin::product {
 namespace {
 
@@ -54,7 +56,11 @@ te::Strategy packed_product(int64_t block) {
 }  // namespace
 
 void add_computes(const FamilyCall& call, Strategies& out) {
-  if (has_plain_matrix(call.site)) out.push_back(packed_product(panel_columns(*call.site.target)));
+  if (has_plain_matrix(call.site)) {
+    out.push_back(packed_product(panel_columns(*call.site.target)));
+  } else {
+    add_equation_computes(call, out);
+  }
 }
 
 topi::Sums packed_sums(const std::vector<int64_t>& shape, size_t rows, int64_t k, int64_t block,
