@@ -128,16 +128,37 @@ Expr root(const Expr& x, int64_t p) {
 
 using Fold = std::function<Expr(Expr)>;
 
-// Folds each plane of x [n, c, ...].
+// Returns the indices of cell `flat` of these extents.
+Exprs cell_at(const Expr& flat, const Exprs& extents) {
+  Exprs at(extents.size());
+  Expr rest = flat;
+  for (size_t d = extents.size(); d-- > 0;) {
+    at[d] = d == 0 ? rest : floor_mod(rest, extents[d]);
+    if (d > 0) rest = floor_div(rest, extents[d]);
+  }
+  return at;
+}
+
+// Folds each plane of x [n, c, ...]. The cells of volumes are one axis: their rows are short.
 Tensor fold_planes(te::Builder& builder, const Tensor& x, const std::string& name, Exprs shape,
                    const std::function<te::Combiner(DType)>& combiner, const Fold& term) {
   BYOC_CHECK(x.rank() >= 2, "planes of rank ", x.rank());
   Exprs over(x.shape().begin() + 2, x.shape().end());
   if (over.empty()) over.push_back(1);  // planes of one cell
+  const Exprs cells = over;
+  const bool is_volume = over.size() > 2 && std::ranges::all_of(cells, [](const Expr& extent) {
+                           return te::as_int(extent).has_value();
+                         });
+  if (is_volume) {
+    int64_t count = 1;
+    for (size_t d = 2; d < x.rank(); ++d) count *= extents(x)[d];
+    over = {Expr(count)};
+  }
   return builder.reduce(name, std::move(shape), over, combiner(computing_dtype(x.dtype())),
                         [&](const Exprs& i, const Exprs& r) {
                           Exprs at = {i[0], i[1]};
-                          if (x.rank() > 2) at.insert(at.end(), r.begin(), r.end());
+                          const Exprs cell = is_volume ? cell_at(r[0], cells) : r;
+                          if (x.rank() > 2) at.insert(at.end(), cell.begin(), cell.end());
                           return term(widened(x(at)));
                         });
 }

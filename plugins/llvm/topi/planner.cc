@@ -43,6 +43,16 @@ int64_t even_block(int64_t extent, int64_t most, int64_t lanes) {
   return most;
 }
 
+// Returns true when an index is the last axis of a stage, divided: an image that is enlarged.
+bool repeats_along(const te::Load& load, const te::Var& last) {
+  return std::ranges::any_of(load.indices, [&](const te::Expr& index) {
+    auto* binary = std::get_if<te::Binary>(&index->kind);
+    if (binary == nullptr || binary->op != te::BinaryOp::kFloorDivide) return false;
+    auto* ref = std::get_if<te::VarRef>(&binary->a->kind);
+    return ref != nullptr && ref->var == last;
+  });
+}
+
 }  // namespace
 
 std::optional<std::vector<Planner::Read>> Planner::reads_of(const te::Compute& own) const {
@@ -148,7 +158,12 @@ void Planner::plan_elementwise(const std::string& name) {
   if (loops.empty() || plan_transposed(name)) return;
   const size_t flat = flat_from(own);
   const int64_t lanes = lanes_of(name);
-  const bool has_odd_rows = extent_of(own.axes.back()) % std::max<int64_t>(lanes, 1) != 0;
+  // Vectors over ends of rows would read lanes that repeat from several places.
+  const std::vector<const te::Load*> loads = loads_of(own);
+  const bool is_repeated = std::ranges::any_of(
+      loads, [&](const te::Load* load) { return repeats_along(*load, own.axes.back().var); });
+  const bool has_odd_rows =
+      !is_repeated && extent_of(own.axes.back()) % std::max<int64_t>(lanes, 1) != 0;
   while ((flat == 0 || has_odd_rows) && loops.size() > flat + 1 &&
          schedule_.fuse(name, loops[flat], loops[flat + 1]).ok())
     loops = schedule_.loops(name);

@@ -17,6 +17,13 @@ bool has_division(const te::Expr& index) {
          has_division(binary->a) || has_division(binary->b);
 }
 
+// Returns the elements from the first lane's to the last one's, where they fit into a vector and
+// are in that order; else 0.
+int64_t window_of(const Ints& lanes) {
+  if (lanes.empty() || lanes[0] != 0 || !std::ranges::is_sorted(lanes)) return 0;
+  return lanes.back() < static_cast<int64_t>(lanes.size()) ? lanes.back() + 1 : 0;
+}
+
 }  // namespace
 
 // Returns the dtype's own alignment, which the runtime guarantees: arguments may be
@@ -87,6 +94,18 @@ void Values::place_by(const te::Exprs& indices, const std::vector<int64_t>& step
     if (at.offset == nullptr) at.offset = b_.getInt64(0);
     return;
   }
+  at.lanes.assign(lanes_, 0);
+  for (size_t k = 0; k < indices.size() && !at.lanes.empty(); ++k) {
+    const std::optional<Ints> own = steps_of(indices[k]);
+    for (size_t lane = 0; own && lane < at.lanes.size(); ++lane)
+      at.lanes[lane] += (*own)[lane] * steps[k];
+    if (!own) at.lanes.clear();
+  }
+  if (!at.lanes.empty()) {
+    for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], steps[k], at);
+    if (at.offset == nullptr) at.offset = b_.getInt64(0);
+    return;
+  }
   at.offset = splat(b_.getInt64(0));
   for (size_t k = 0; k < indices.size(); ++k) {
     Value scale = splat(b_.getInt64(static_cast<uint64_t>(steps[k])));
@@ -143,6 +162,15 @@ llvm::Value* Values::load_every_second(const Place& at) {
                                 b_.CreateAlignedLoad(type, back, align_of(*at.home)), from);
 }
 
+// Loads so many elements, and gives each lane its own: one of a small image that is enlarged has
+// several lanes.
+llvm::Value* Values::load_window(const Place& at, int64_t extent) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  llvm::Type* type = with_lanes(element, static_cast<unsigned>(extent));
+  Value window = b_.CreateAlignedLoad(type, address(at, at.offset), align_of(*at.home));
+  return b_.CreateShuffleVector(window, std::vector<int>(at.lanes.begin(), at.lanes.end()));
+}
+
 // Loads one scalar per lane.
 llvm::Value* Values::load_lanes(const Place& at) {
   llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
@@ -150,9 +178,10 @@ llvm::Value* Values::load_lanes(const Place& at) {
   bool is_guarded = mask_ && !at.is_inside;
   Value out = llvm::PoisonValue::get(with_lanes(element, lanes_));
   for (unsigned k = 0; k < lanes_; ++k) {
-    Value offset =
-        at.stride ? b_.CreateNSWAdd(offsets, b_.getInt64(static_cast<uint64_t>(*at.stride * k)))
-                  : b_.CreateExtractElement(offsets, k);
+    const bool has_step = at.stride || !at.lanes.empty();
+    const int64_t step = at.stride ? *at.stride * k : has_step ? at.lanes[k] : 0;
+    Value offset = has_step ? b_.CreateNSWAdd(offsets, b_.getInt64(static_cast<uint64_t>(step)))
+                            : b_.CreateExtractElement(offsets, k);
     if (is_guarded)
       offset = b_.CreateSelect(b_.CreateExtractElement(mask_, k), offset, first_element(at));
     Value lane = b_.CreateAlignedLoad(element, address(at, offset), align_of(*at.home));
@@ -171,6 +200,8 @@ llvm::Value* Values::load(const te::Load& x) {
   if (lanes_ == 0 || at.stride == 0) out = load_scalar(at);
   else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
   else if (at.stride == 2 && lanes_ > 2 && (!mask_ || at.is_inside)) out = load_every_second(at);
+  else if (auto extent = window_of(at.lanes); extent > 1 && (!mask_ || at.is_inside))
+    out = load_window(at, extent);
   else out = load_lanes(at);
   return ops_.from_storage(dtype, out);
 }
@@ -223,6 +254,11 @@ void Values::store_contiguous(const Place& at, Value value) {
 void Values::store_lanes(const Place& at, Value value) {
   Value offsets = at.offset;
   if (at.stride) offsets = b_.CreateNSWAdd(splat(offsets), iota(b_.getInt64Ty(), *at.stride));
+  if (!at.lanes.empty()) {
+    std::vector<uint64_t> steps(at.lanes.begin(), at.lanes.end());
+    offsets =
+        b_.CreateNSWAdd(splat(offsets), llvm::ConstantDataVector::get(b_.getContext(), steps));
+  }
   if (mask_) {
     b_.CreateMaskedScatter(value, address(at, offsets), align_of(*at.home), mask_);
     return;

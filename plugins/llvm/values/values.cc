@@ -157,7 +157,39 @@ std::optional<int64_t> Values::stride_of(const te::Expr& x) {
   return std::nullopt;
 }
 
-// Returns the value in the first lane. Mirrors stride_of.
+// Returns the distances of all lanes from the first one where they are constants: also those of
+// divisions whose operand is a multiple of the divisor in the first lane.
+std::optional<Ints> Values::steps_of(const te::Expr& x) {
+  if (auto stride = stride_of(x)) {
+    Ints out;
+    for (unsigned k = 0; k < lanes_; ++k) out.push_back(*stride * static_cast<int64_t>(k));
+    return out;
+  }
+  auto* binary = std::get_if<te::Binary>(&x->kind);
+  if (binary == nullptr || x.dtype() != DType::kI64) return std::nullopt;
+  std::optional<Ints> a = steps_of(binary->a);
+  if (!a) return std::nullopt;
+  if (auto by = te::as_int(binary->b)) {
+    const bool is_quotient = binary->op == BinaryOp::kFloorDivide;
+    if (is_quotient || binary->op == BinaryOp::kFloorModulo) {
+      if (*by <= 0 || ranges_.factor_of(binary->a) % *by != 0 || std::ranges::min(*a) < 0)
+        return std::nullopt;
+      for (int64_t& step : *a) step = is_quotient ? step / *by : step % *by;
+      return a;
+    }
+    if (binary->op == BinaryOp::kMultiply) {
+      for (int64_t& step : *a) step *= *by;
+      return a;
+    }
+  }
+  const std::optional<Ints> b = steps_of(binary->b);
+  const bool is_sum = binary->op == BinaryOp::kAdd;
+  if (!b || (!is_sum && binary->op != BinaryOp::kSubtract)) return std::nullopt;
+  for (size_t k = 0; k < a->size(); ++k) (*a)[k] += is_sum ? (*b)[k] : -(*b)[k];
+  return a;
+}
+
+// Returns the value in the first lane. Mirrors stride_of and steps_of.
 llvm::Value* Values::first_of(const te::Expr& x) {
   if (auto* var = std::get_if<te::VarRef>(&x->kind)) {
     const Binding& binding = vars_.at(var->var.id());

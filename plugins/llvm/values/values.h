@@ -76,6 +76,7 @@ class Values {
     Value offset;
     int64_t constant;  // to be added to the offset
     bool is_inside;    // certainly
+    Ints lanes = {};   // without a stride: of each lane from `offset`, which is a scalar then
   };
   Value make(const te::Expr& x);
   Value make_binary(const te::Binary& x);
@@ -93,6 +94,7 @@ class Values {
   Value lanes_of_binding(const Binding& binding);
   Value first_of(const te::Expr& x);  // the value in the first lane of an affine expression
   std::optional<int64_t> stride_of_division(const te::Binary& x);
+  std::optional<Ints> steps_of(const te::Expr& x);
   Value division(const te::Binary& x, Value a, Value b);
   bool is_natural_division(const te::Binary& x) const;
   bool needs_guard(const te::Expr& x);  // loads that may lie outside of their tensor
@@ -108,6 +110,7 @@ class Values {
   Value load_lanes(const Place& at);
   Value load_contiguous(const Place& at);
   Value load_every_second(const Place& at);
+  Value load_window(const Place& at, int64_t extent);
   void store_scalar(const Place& at, Value value);
   void store_contiguous(const Place& at, Value value);
   void store_lanes(const Place& at, Value value);

@@ -80,6 +80,51 @@ TEST(EmitLoops, LoadsEverySecondElementAndNothingAfterTheLast) {  // a guard pag
   }
 }
 
+// Lanes that read an element several times, or rows of them, from a vector of few elements.
+TEST(EmitLoops, LoadsElementsForSeveralLanesAndNothingAfterTheLast) {  // a guard page follows
+  for (int64_t times : {1, 2, 3, 4, 7, 8, 16, 32}) {
+    for (int64_t n : {1, 2, 7, 8, 15, 16, 24, 31, 56, 100}) {
+      auto repeated = map(n, (n + times - 1) / times, LoopKind::kVectorized,
+                          [&](const Tensor& x, te::Expr i) { return x(te::floor_div(i, times)); });
+      auto periodic = map(n, times, LoopKind::kVectorized,
+                          [&](const Tensor& x, te::Expr i) { return x(te::floor_mod(i, times)); });
+      auto x = counting(static_cast<size_t>((n + times - 1) / times));
+      auto y = test::run_f32(repeated, x);
+      for (size_t k = 0; k < y.size(); ++k)
+        ASSERT_EQ(y[k], x[k / static_cast<size_t>(times)]) << n << " by " << times;
+      x = counting(static_cast<size_t>(times)), y = test::run_f32(periodic, x);
+      for (size_t k = 0; k < y.size(); ++k)
+        ASSERT_EQ(y[k], x[k % static_cast<size_t>(times)]) << n << " by " << times;
+    }
+  }
+}
+
+TEST(EmitLoops, LoadsElementsForSeveralLanesFromSumsOfIndicesAndUnderAMask) {
+  auto sums = map(64, 200, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) {
+    return x(te::floor_div(i, 4) * 3 + te::floor_mod(i, 4) * 40 + te::floor_div(i, 8));
+  });
+  auto masked = map(16, 6, LoopKind::kVectorized, [](const Tensor& x, te::Expr i) {
+    return te::select(i < te::Expr(11), x(te::floor_div(i, 2)), te::constant(DType::kF32, -1));
+  });
+  auto x = counting(200), y = test::run_f32(sums, x);
+  for (size_t k = 0; k < 64; ++k) EXPECT_EQ(y[k], x[k / 4 * 3 + k % 4 * 40 + k / 8]) << k;
+  x = counting(6), y = test::run_f32(masked, x);
+  for (size_t k = 0; k < 16; ++k) EXPECT_EQ(y[k], k < 11 ? x[k / 2] : -1) << k;
+}
+
+TEST(EmitLoops, StoresLanesInAnOrderOfTheirOwn) {
+  Tensor x("x", DType::kF32, {48}), y("y", DType::kF32, {48});
+  auto body = te::loop(
+      "i", 48,
+      [&](te::Expr i) {
+        return te::make_store(y, {te::floor_mod(i, 4) * 12 + te::floor_div(i, 4)}, x(i));
+      },
+      LoopKind::kVectorized);
+  const auto in = counting(48);
+  const auto out = test::run_f32({"map", {x}, {y}, body}, in);
+  for (size_t k = 0; k < 48; ++k) EXPECT_EQ(out[k % 4 * 12 + k / 4], in[k]) << k;
+}
+
 TEST(EmitLoops, LoadsEverySecondElementOfOtherDtypesAndUnderAMask) {
   for (DType dtype : {DType::kI8, DType::kF64}) {
     Tensor x("x", dtype, {25}), y("y", dtype, {13});
