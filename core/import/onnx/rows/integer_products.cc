@@ -33,15 +33,15 @@ std::optional<double> largest_of(Graph& graph, const Integers& operand) {
   return !operand.zero_point || is_zero(graph, *operand.zero_point) ? most : 255;
 }
 
-// Returns the largest sum of |b| in a column of b [k, n], a bound where elements are not known.
+// Returns the largest sum of |b| in a column of b [.., k, n], a bound where elements are not known.
 std::optional<double> column_sum(Graph& graph, const Integers& b) {
   const Shape shape = graph.type(b.x).shape;
   const std::optional<double> most = largest_of(graph, b);
-  if (shape.size() != 2 || !is_static(shape) || !most) return std::nullopt;
-  const auto columns = static_cast<size_t>(shape[1].extent());
-  const bool is_plain = !b.zero_point || is_zero(graph, *b.zero_point);
+  if (shape.size() < 2 || !is_static(shape) || !most) return std::nullopt;
+  const auto columns = static_cast<size_t>(shape.back().extent());
+  const bool is_plain = shape.size() == 2 && (!b.zero_point || is_zero(graph, *b.zero_point));
   std::optional<Ints> known = is_plain ? graph.const_ints(b.x) : std::nullopt;
-  if (!known) return *most * static_cast<double>(shape[0].extent());
+  if (!known) return *most * static_cast<double>(shape[shape.size() - 2].extent());
   std::vector<double> sums(columns);
   for (size_t k = 0; k < known->size(); ++k)
     sums[k % columns] += std::abs(static_cast<double>((*known)[k]));
@@ -88,9 +88,11 @@ Value with_late_zero_point(Graph& graph, ValueId product, ValueId zero_point, Va
 Value exact_product(Graph& graph, const Integers& a, const Integers& b) {
   const std::optional<double> most = largest_of(graph, a), sum = column_sum(graph, b);
   if (!most || !sum || *most * *sum > 0x1p24 || graph.rank(a.x) < 2) return std::nullopt;
-  const bool is_late = a.zero_point && !graph.const_ints(*a.zero_point) &&
+  const size_t rank = graph.rank(b.x);
+  const bool is_late = rank == 2 && a.zero_point && !graph.const_ints(*a.zero_point) &&
                        (!b.zero_point || is_zero(graph, *b.zero_point));
-  Floats2 floats = as_floats2(graph, is_late ? Integers{a.x, {}} : a, graph.rank(a.x) - 2, b, 1);
+  Floats2 floats =
+      as_floats2(graph, is_late ? Integers{a.x, {}} : a, graph.rank(a.x) - 2, b, rank - 1);
   if (!floats) return std::nullopt;
   Value product = graph.call("matmul", {floats->first, floats->second});
   if (is_late) product = with_late_zero_point(graph, *product, *a.zero_point, b.x);

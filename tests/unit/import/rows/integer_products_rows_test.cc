@@ -47,6 +47,16 @@ TEST(MatMulIntegerRow, IsAProductOfFloatsThatHaveAllItsSums) {
   EXPECT_THAT(product_of_integers(259), Not(HasSubstr("dequantize")));
 }
 
+// Scores of attention are of several matrices, which are those of the run.
+TEST(MatMulIntegerRow, IsAProductOfFloatsOfSeveralMatrices) {
+  for (int terms : {257, 259}) {
+    OnnxModel model;
+    model.input("a", {2, 5, terms}, kU8).input("b", {2, terms, 3}, kU8).output("y");
+    model.node("MatMulInteger", {"a", "b"}, {"y"}, "m");
+    EXPECT_EQ(ops_of(model).find("dequantize") != std::string::npos, terms == 257);
+  }
+}
+
 TEST(MatMulIntegerRow, CountsKnownWeights) {
   for (int weight : {127, 1}) {
     OnnxModel model;
