@@ -141,7 +141,10 @@ double product_ns(const Op& op, const sdk::Machine& machine) {
   const double share = op.has_constant_weight ? kProduct : kProductOfInputs;
   // A product with a vector reads each weight once.
   const double flops = op.flops();
-  const bool is_vector = flops < kFewFlops * elements_of_inputs(op);
+  const Shape& matrix = op.in.size() > 1 ? op.in[1]->shape : op.in[0]->shape;
+  // A column is multiplied by rows of adjacent elements.
+  const bool is_column = matrix.size() == 1 || matrix.back() == Dim(1);
+  const bool is_vector = !is_column && flops < kFewFlops * elements_of_inputs(op);
   return machine.run_ns({flops, bytes(op)}, {share, is_vector ? kVector : kStream},
                         peak_of(op, machine));
 }

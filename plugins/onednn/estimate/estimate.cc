@@ -33,6 +33,10 @@ constexpr double kFewFlops = 8;       // per element of a matrix, where few rows
 constexpr int64_t kFewChannels = 16;  // of a group
 constexpr int64_t kBlock = 16;        // channels that a kernel computes together
 
+// Rows so many bytes apart, or a multiple, have their lines in the same sets of the first cache.
+constexpr int64_t kSetBytes = 4096, kLineBytes = 64;
+constexpr int64_t kTile = 16;  // rows that a reorder turns as one
+
 double count(const Dims& dims) {
   double out = 1;
   for (int64_t dim : dims) out *= static_cast<double>(dim);
@@ -68,11 +72,17 @@ const byoc_rate& peak_of(const Facts& facts, const sdk::Machine& machine) {
 }
 
 // Weights are [o, c / groups, window...], those of transposed convolutions [c, o / groups, ...].
+// The channels that fill up blocks are computed as the others.
 sdk::Work window_work(const Facts& facts, bool is_transposed) {
   const Dims& weight = facts.type(1).dims;
   BYOC_ONEDNN_CHECK(weight.size() >= 2, "weights of a convolution have channels");
   const double per_element = 2 * count(weight) / static_cast<double>(weight[0]);
-  return {(is_transposed ? facts.inputs() : facts.outputs()) * per_element, facts.bytes()};
+  double more = 1;
+  for (const Argument& argument : facts.built.inputs)
+    if (argument.index == DNNL_ARG_WEIGHTS) more = filled_blocks(argument.want);
+  const auto result = static_cast<double>(facts.out().is_static() ? facts.out().bytes() : 0);
+  return {(is_transposed ? facts.inputs() : facts.outputs()) * per_element * more,
+          facts.bytes() + (filled_blocks(facts.built.out) - 1) * result};
 }
 
 sdk::Share share_of_convolution(const Facts& facts) {
@@ -118,17 +128,53 @@ bool is_exact_function(const Facts& facts) {
   return static_cast<bool>(facts.built.loop) && (row == nullptr || !row->loses_nan);
 }
 
+// Returns the part of the lanes that columns of a product fill. Small products, "brg", have a
+// vector of columns per register.
+double filled_lanes(const Facts& facts) {
+  const Dims& out = facts.out().dims;
+  const int64_t lanes = lanes_of_products(facts.built.implementation);
+  if (out.empty() || lanes < 2) return 1;
+  const bool is_column = facts.type(1).dims.size() == 1;
+  const int64_t columns = is_column ? 1 : std::max<int64_t>(out.back(), 1);
+  return static_cast<double>(columns) / static_cast<double>((columns + lanes - 1) / lanes * lanes);
+}
+
 double product_ns(const Facts& facts, const byoc_rate& peak, const sdk::Machine& machine) {
-  const sdk::Work work = product_work(facts);
+  sdk::Work work = product_work(facts);
   const double weights = count(facts.type(1).dims);
   const double share = facts.is_constant(1) ? kProduct : kProductOfInputs;
   // A product with a vector reads each weight once.
-  return machine.run_ns(work, {share, work.flops < kFewFlops * weights ? kVector : kStream}, peak);
+  const double bandwidth = work.flops < kFewFlops * weights ? kVector : kStream;
+  work.flops /= filled_lanes(facts);
+  return machine.run_ns(work, {share, bandwidth}, peak);
 }
 
 double elements_ns(const Facts& facts, double elements, double each, double bandwidth,
                    const sdk::Machine& machine) {
   return machine.run_ns({elements * each, facts.bytes()}, {1, bandwidth});
+}
+
+// Returns the time of a transpose that reads columns of more rows than caches keep where all of
+// these are in the same sets: each element brings a line. Whole tiles use all of their lines.
+double columns_ns(const Facts& facts, const sdk::Machine& machine) {
+  if (!facts.type(0).is_static()) return 0;
+  const Dims& dims = facts.type(0).dims;
+  Dims perm = facts.unit.node->op == "transpose" ? facts.unit.node->attrs.ints("perm") : Dims();
+  if (perm.size() != dims.size() || perm.empty()) return 0;
+  const auto column = static_cast<size_t>(perm.back());
+  if (column + 1 >= dims.size() || dims[column] % kTile == 0) return 0;
+  int64_t row = facts.type(0).bytes() / std::max<int64_t>(static_cast<int64_t>(facts.inputs()), 1);
+  for (size_t d = column + 1; d < dims.size(); ++d) row *= dims[d];
+  if (row == 0 || row % kSetBytes != 0) return 0;
+  const byoc_machine& raw = machine.raw();
+  for (uint32_t k = 0; k < raw.n_levels; ++k) {
+    const bool is_kept =
+        raw.levels[k].bytes / static_cast<uint64_t>(row) >= static_cast<uint64_t>(dims[column]);
+    if (!is_kept && k + 1 < raw.n_levels) continue;
+    if (k == 0) return 0;
+    return facts.inputs() * kLineBytes / raw.levels[k].fill.one;
+  }
+  return 0;
 }
 
 // Reference kernels run each element or multiplication by itself.
@@ -204,7 +250,9 @@ double reorders_ns(const Facts& facts, const sdk::Machine& machine) {
 double estimate_ns(const Region& region, const Unit& unit, const Built& built,
                    const sdk::Machine& machine) {
   const Facts facts{region, unit, built};
-  if (built.is_view || built.is_nothing || unit.args.empty()) return 0;
+  if (built.is_nothing || unit.args.empty()) return 0;
+  // The host has the costs of views and of usual reorders that make them plain.
+  if (built.is_view) return columns_ns(facts, machine);
   const bool is_slow = is_reference(built.implementation);
   return kCallNs + reorders_ns(facts, machine) +
          (is_slow ? reference_ns(facts, machine) : primitive_ns(facts, machine));

@@ -175,6 +175,21 @@ inline std::optional<std::vector<int64_t>> plain_strides_of(const Desc& desc) {
   return layout.strides;
 }
 
+/// Returns how many times as many elements a layout has as its dims: its blocks are whole.
+inline double filled_blocks(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  const auto dims = desc.get_dims(), padded = desc.get_padded_dims();
+  const size_t rank = dims.size();
+#else
+  const auto &dims = desc.data.dims, &padded = desc.data.padded_dims;
+  const auto rank = static_cast<size_t>(desc.data.ndims);
+#endif
+  double out = 1;
+  for (size_t d = 0; d < rank; ++d)
+    out *= dims[d] > 0 ? static_cast<double>(padded[d]) / static_cast<double>(dims[d]) : 1;
+  return out;
+}
+
 /// Returns a text that is equal for equal layouts, in all processes with this version of oneDNN.
 inline std::string layout_text(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3

@@ -7,6 +7,7 @@
 // oneDNN 2.6 and 3.2 write "x64:" before some families; a transposed convolution that runs as a
 // convolution is called "conv:any+" and that convolution's name.
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -49,6 +50,13 @@ constexpr bool is_pointwise_convolution_avx2(std::string_view name) {
 /// Returns true for the convolutions of oneDNN 3.x by small products, on images with channels last.
 constexpr bool is_channels_last_convolution(std::string_view name) {
   return name.starts_with("brgconv");
+}
+
+/// Returns the f32 lanes of the columns that a product by small products has in a register; 0 for
+/// other names.
+constexpr int64_t lanes_of_products(std::string_view name) {
+  if (!name.starts_with("brg")) return 0;
+  return name.find("avx512") != name.npos ? 16 : 8;
 }
 
 /// The families of names that forward inference can have in 2.6 and 3.2 for x86-64, and the

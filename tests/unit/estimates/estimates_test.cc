@@ -108,6 +108,43 @@ TEST(Estimates, OfReferenceKernelsAreAsLongAsTheyTake) {
   }
 }
 
+// Blocks of channels are computed whole: of one channel as of eight or sixteen.
+TEST(Estimates, OfOnednnCountTheChannelsThatFillBlocks) {
+  auto deconv = [](int64_t channels) {
+    return cat("fn main(%x: f32[1,16,128,128], %w: f32[16,", channels,
+               ",2,2]) {\n%0 = conv2d_transpose(%x, %w) {strides=[2,2]}\nreturn %0\n}");
+  };
+  const machine::Machine machine = machine_of_tests();
+  EXPECT_GT(ns("onednn", deconv(1).c_str(), machine),
+            0.4 * ns("onednn", deconv(8).c_str(), machine));
+}
+
+// Rows of whole pages are in the same sets of a cache, which keeps few of them. A transpose reads
+// an element of each, and tiles of sixteen need no line twice. Others have no estimate of onednn:
+// they are views, of which the host has the cost.
+TEST(Estimates, OfOnednnCountLinesOfRowsInTheSameSets) {
+  const machine::Machine machine = machine_of_tests();
+  auto turned = [&](int64_t rows, int64_t columns) {
+    const std::string text = cat("fn main(%x: f32[", rows, ",", columns,
+                                 "]) {\n%0 = transpose(%x) {perm=[1,0]}\nreturn %0\n}");
+    const auto view = machine::view_of(machine, 1);
+    return static_cast<double>(judged("onednn", text.c_str(), view).est_ns);
+  };
+  const double line_ns = 64 / 30.0;  // of the third cache, which alone keeps 1000 rows
+  EXPECT_NEAR(turned(1000, 1024), 1000 * 1024 * line_ns, 1000);
+  EXPECT_NEAR(turned(100, 1024), 100 * 1024 * 64 / 80.0, 1000);  // of the second one
+  for (auto [rows, columns] : {std::pair(1008, 1024), {1000, 1040}, {7, 1024}})
+    EXPECT_EQ(turned(rows, columns), 0) << rows << " by " << columns;
+}
+
+TEST(Estimates, OfAMatrixAndAVector) {
+  if (test::built_plugins()->find("llvm") == nullptr) GTEST_SKIP() << "llvm is not built";
+  const machine::Machine machine = machine_of_tests();
+  const char* const text =
+      "fn main(%a: f32[1000,1024], %b: f32[1024]) {\n%0 = matmul(%a, %b)\nreturn %0\n}";
+  EXPECT_LT(ns("llvm", text, machine), ns("onednn", text, machine));
+}
+
 TEST(Estimates, OfTheReferencePluginAreTheLongest) {
   const machine::Machine machine = machine_of_tests();
   for (const std::string& plugin : plugins()) {
