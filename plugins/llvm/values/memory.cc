@@ -101,6 +101,7 @@ void Values::place_by(const te::Exprs& indices, const std::vector<int64_t>& step
       at.lanes[lane] += (*own)[lane] * steps[k];
     if (!own) at.lanes.clear();
   }
+  if (window_of(at.lanes) == 0) at.lanes.clear();  // one load per lane, of any places
   if (!at.lanes.empty()) {
     for (size_t k = 0; k < indices.size(); ++k) add_index(indices[k], steps[k], at);
     if (at.offset == nullptr) at.offset = b_.getInt64(0);
