@@ -328,18 +328,41 @@ std::string StagedSchedule::split_into_lanes(const std::string& name, const std:
   return partial;
 }
 
+// Fuses the last loops of a reduction whose terms follow each other in memory, such as the rows
+// and columns of planes.
+StagedSchedule::Terms StagedSchedule::join_terms(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  size_t k = own.reduce.size() - 1;
+  Terms out{schedule_.loops(name).back(), extent_of(own.reduce[k])};
+  const auto loads = loads_of(own);
+  for (; k > 0; --k) {
+    const te::Axis &outer = own.reduce[k - 1], &last = own.reduce.back();
+    const bool follows = std::ranges::all_of(loads, [&](const te::Load* load) {
+      const auto step = stride_of(*load, last.var), row = stride_of(*load, outer.var);
+      return step && row && *row == *step * out.count;
+    });
+    if (!follows || extent_of(outer) < 1) break;
+    const std::vector<std::string> loops = schedule_.loops(name);
+    const std::string& before = loops[loops.size() - 2];
+    if (!schedule_.fuse(name, before, out.loop).ok()) break;
+    out = {schedule_.loops(name).back(), out.count * extent_of(outer)};
+  }
+  return out;
+}
+
 void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int64_t least) {
   const te::Compute& own = *compute(name);
   BYOC_CHECK(!own.reduce.empty() && partials > 0, "stage ", name, " keeps ", partials,
              " vectors of ", own.reduce.size(), " sums");
   const te::Axis along = own.reduce.back();
   const int64_t lanes = lanes_of(name);
-  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < least * lanes) return;
+  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 1) return;
   if (!may_load_lanes(loads_of(own), along.var)) return;
   const size_t spatial = own.axes.size();
-  const std::string loop = schedule_.loops(name).back();
+  const auto [loop, count] = join_terms(name);
+  if (count < least * lanes) return;
   const int64_t width = partials * lanes;
-  const bool is_long = partials > 1 && extent_of(along) >= 2 * width;
+  const bool is_long = partials > 1 && count >= 2 * width;
   std::vector<std::string> made = {split_into_lanes(name, loop, is_long ? width : lanes)};
   // the vectors of several, then the lanes as a tree: one half and the other, until two are left
   std::string inner = loop + ".i";

@@ -73,8 +73,8 @@ class StagedSchedule {
   /// Finds the one result that reads a reduction element by element, or makes a copy of the
   /// reduction. nullopt: it is read in other ways, and cannot be copied.
   std::optional<SumStages> with_last_step(const std::string& reduction);
-  /// Keeps partial sums, one per lane, over the adjacent elements of the last axis of a reduction:
-  /// in `partials` independent vectors, then in one. Requires `least` vectors along the axis.
+  /// Keeps partial sums, one per lane, over the adjacent elements of the last axes of a reduction:
+  /// in `partials` independent vectors, then in one. Requires `least` vectors of such elements.
   void sum_in_lanes(const std::string& name, int64_t partials, int64_t least);
   /// Divides the outermost of these loops among threads where there is work of that many
   /// operations, together with the next ones where it has few iterations.
@@ -89,6 +89,12 @@ class StagedSchedule {
   bool is_worth_repeating(const te::Stage& stage);
   std::unordered_map<std::string, int64_t> loop_extents(const std::string& stage) const;
   std::string shared_loop(const std::string& stage, const std::vector<std::string>& outer);
+  /// The innermost loop of a reduction, and its iterations.
+  struct Terms {
+    std::string loop;
+    int64_t count;
+  };
+  Terms join_terms(const std::string& reduction);
   std::string split_into_lanes(const std::string& stage, const std::string& loop, int64_t width);
   size_t repeated_ = 0;  // stages that are inlined although they are then computed several times
 };

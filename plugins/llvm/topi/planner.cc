@@ -168,11 +168,14 @@ void Planner::plan_elementwise(const std::string& name) {
          schedule_.fuse(name, loops[flat], loops[flat + 1]).ok())
     loops = schedule_.loops(name);
   const int64_t elements = elements_of(stage(name).outputs[0]);
+  bool is_divided = false;  // blocks are no rows: each would contain the whole row before it
   if (loops.size() == 1 && target_.threads > 1 && elements >= 2 * rules_.block) {
     const int64_t block = even_block(elements, rules_.block, std::max<int64_t>(lanes, 1));
-    if (schedule_.split(name, loops[0], block).ok()) loops = schedule_.loops(name);
+    is_divided = schedule_.split(name, loops[0], block).ok();
+    if (is_divided) loops = schedule_.loops(name);
   }
-  vectorize_inner(name, rules_.has_rows && host_rows(name));
+  const bool may_host = rules_.has_rows && !is_divided;
+  vectorize_inner(name, may_host && (host_rows(name) || host_planes(name)));
   if (loops.size() > 1) parallelize(name, {loops.begin(), loops.end() - 1}, rules_.grain);
 }
 
@@ -192,24 +195,59 @@ void Planner::vectorize_inner(const std::string& name, bool has_rows) {
 }
 
 bool Planner::host_rows(const std::string& name) {
-  std::vector<std::string> loops = schedule_.loops(name);
   const size_t rank = compute(name)->axes.size();
-  if (rank < 2 || loops.size() != rank) return false;
+  if (rank < 2 || schedule_.loops(name).size() != rank) return false;
+  return host(name, rank - 1, [rank](const te::Compute& own) { return own.axes.size() == rank; });
+}
+
+// Computes sums over planes, such as the moments of a channel, where the planes are read: a plane
+// is then read from memory once.
+//   mean[i0, i1] over r0, r1   is computed inside of   y[i0, i1, i2, i3], once per i1
+bool Planner::host_planes(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  const int64_t elements = elements_of(stage(name).outputs[0]);
+  const auto size = static_cast<int64_t>(dtype_size(stage(name).outputs[0].dtype()));
+  if (target_.threads == 1 && 2 * elements * size <= target_.l2_bytes) return false;
+  int64_t planes = 1;
+  bool hosts_any = false;
+  for (size_t depth = 1; depth + 1 < own.axes.size(); ++depth) {
+    planes *= extent_of(own.axes[depth - 1]);
+    const int64_t plane = elements / std::max<int64_t>(planes, 1);
+    const bool is_worth = planes > 1 && planes >= target_.threads &&
+                          plane >= kLeastRows * lanes_of(name) && plane * size <= target_.l2_bytes;
+    const auto is_of_planes = [depth](const te::Compute& sums) {
+      int64_t rest = 1;
+      for (size_t d = depth; d < sums.axes.size(); ++d) rest *= extent_of(sums.axes[d]);
+      return sums.axes.size() >= depth && rest == 1;
+    };
+    if (is_worth && depth <= flat_from(own))
+      hosts_any = host(name, depth, is_of_planes) || hosts_any;
+  }
+  return hosts_any;
+}
+
+// Computes stages inside loop `depth` of the one that reads them, where all extents and indices up
+// to there are the same. Returns false when there are none.
+bool Planner::host(const std::string& name, size_t depth,
+                   const std::function<bool(const te::Compute&)>& may_host) {
+  const std::vector<std::string> loops = schedule_.loops(name);
   bool hosts_any = false;
   std::vector<std::string> all = names();
   for (size_t k = all.size(); k-- > 0;) {
     const te::Stage& producer = stage(all[k]);
     auto* own = std::get_if<te::Compute>(&producer.kind);
     if (!own || all[k] == name || is_inlined(all[k]) || is_result(producer)) continue;
-    if (own->axes.size() != rank) continue;
+    if (!may_host(*own)) continue;
     bool fits = true;
-    for (size_t d = 0; d + 1 < rank; ++d)
+    for (size_t d = 0; d < depth; ++d)
       fits = fits && extent_of(own->axes[d]) == extent_of(compute(name)->axes[d]);
     for (const te::Stage* reader : readers(producer)) {
       fits = fits && std::holds_alternative<te::Compute>(reader->kind) &&
-             reads_rows_of(all[k], *reader, rank - 1);
+             reads_rows_of(all[k], *reader, depth);
     }
-    if (fits && schedule_.compute_at(all[k], name, loops[rank - 2]).ok()) hosts_any = true;
+    if (!fits || !schedule_.compute_at(all[k], name, loops[depth - 1]).ok()) continue;
+    hosted_.push_back(all[k]);
+    hosts_any = true;
   }
   return hosts_any;
 }

@@ -59,8 +59,12 @@ class Planner : StagedSchedule {
   /// Computes producers row by row, inside the rows of `stage` that read them. Returns false
   /// when there are none.
   bool host_rows(const std::string& stage);
+  bool host_planes(const std::string& stage);
+  bool host(const std::string& stage, size_t depth,
+            const std::function<bool(const te::Compute&)>& may_host);
 
   const PlanRules rules_;
+  std::vector<std::string> hosted_;  // stages that are computed where they are read
 };
 
 }  // namespace byoc::llvm_plugin::topi

@@ -97,7 +97,7 @@ bool Planner::plan_tiles(const std::string& name) {
 void Planner::plan_reduction(const std::string& name) {
   std::vector<std::string> loops = schedule_.loops(name);
   const auto spatial = static_cast<ptrdiff_t>(compute(name)->axes.size());
-  if (is_result(stage(name)) && spatial > 0)
+  if (std::ranges::find(hosted_, name) == hosted_.end() && spatial > 0)
     parallelize(name, {loops.begin(), loops.begin() + spatial}, rules_.grain);
 }
 
