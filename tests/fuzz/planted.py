@@ -141,7 +141,7 @@ FAULTS = [
     Fault("llvm: the lanes of a select's second value are loaded where the first one is chosen", "plugins/llvm/values/values.cc",
           "value_under(x.no, b_.CreateNot(condition))", "value_under(x.no, condition)"),
     Fault("pad: reflect repeats the edge cell", "core/op/shape/pad.cc",
-          "Expr from_front = select(at < 0, -at, at);", "Expr from_front = select(at < 0, -at - 1, at);"),
+          'if (mode == "reflect") before = -at,', 'if (mode == "reflect") before = -at - 1,'),
     Fault("onednn: a chain goes on after an operand that makes its result larger", "plugins/onednn/region/chain.cc",
           "bool is_cut = post.grows || row->", "bool is_cut = row->"),
     Fault("llvm: sums of no terms are tiled", "plugins/llvm/topi/tiled.cc",

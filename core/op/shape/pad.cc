@@ -89,14 +89,25 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
   return table_kernel(in[0]->dtype, tables, bits_of(in[0]->dtype, attrs.f("value", 0)));
 }
 
+/// The cells of a dim, and those to add before and after them.
+struct PaddedDim {
+  int64_t n, begin, end;
+};
+
 // Returns the cell whose value is at position `at`, which may be outside of [0, n) as far as the
-// pads reach; for mode constant a position outside has no cell.
-Expr source_cell(const std::string& mode, const Expr& at, int64_t n) {
-  if (mode == "edge") return clamped(at, 0, n - 1);
-  if (mode == "wrap") return floor_mod(at, n);
-  if (mode != "reflect") return at;
-  Expr from_front = select(at < 0, -at, at);
-  return select(from_front < n, from_front, Expr(2 * (n - 1)) - from_front);
+// pads reach; for mode constant a position outside has no cell. Compares where other modes could
+// divide or clamp: loops are divided where a comparison changes.
+Expr source_cell(const std::string& mode, const Expr& at, const PaddedDim& dim) {
+  const int64_t n = dim.n;
+  if (mode == "constant") return at;
+  Expr before = 0, after = n - 1;
+  if (mode == "reflect") before = -at, after = Expr(2 * (n - 1)) - at;
+  if (mode == "wrap") {
+    before = dim.begin <= n ? at + n : floor_mod(at, n);
+    after = dim.end <= n ? at - n : floor_mod(at, n);
+  }
+  const Expr inside = dim.end > 0 ? select(at < n, at, after) : at;
+  return dim.begin > 0 ? select(at < 0, before, inside) : inside;
 }
 
 Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
@@ -110,7 +121,7 @@ Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const At
       if (begin != 0) cell[d] = i[d] - begin;
       if (begin <= 0 && end <= 0) continue;
       if (padding.mode != "constant" && x[d] > 0)
-        cell[d] = source_cell(padding.mode, cell[d], x[d]);
+        cell[d] = source_cell(padding.mode, cell[d], {x[d], begin, end});
       if (padding.mode != "constant") continue;
       if (begin > 0) inside.push_back(Expr(0) <= cell[d]);
       if (end > 0) inside.push_back(cell[d] < x[d]);

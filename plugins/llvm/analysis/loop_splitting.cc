@@ -2,6 +2,7 @@
 #include "plugins/llvm/analysis/loop_splitting.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
@@ -9,7 +10,8 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kMostIterations = 1 << 12;  // of a loop that is split; each is analysed
+constexpr int64_t kMostIterations = 1 << 12;  // that are analysed one by one; parts of others
+constexpr int64_t kMostParts = 1 << 10;       // of a longer loop
 constexpr int64_t kMostStores = 1 << 12;      // of all copies together, with loops unrolled
 
 // Collects the comparisons of indices inside a loop, and decides them for ranges of its variables.
@@ -80,28 +82,65 @@ std::vector<LoopRange> longest_as_body(const std::vector<LoopRange>& runs) {
   return out;
 }
 
+using Decided = std::vector<std::optional<bool>>;
+
+// Returns the runs of iterations that decide all conditions alike.
+std::vector<LoopRange> runs_of(int64_t extent, const std::function<Decided(LoopRange)>& decide) {
+  std::vector<LoopRange> runs;
+  Decided before;
+  for (int64_t k = 0; k < extent; ++k) {
+    Decided now = decide({k, k + 1});
+    if (!runs.empty() && now == before) ++runs.back().last;
+    else runs.push_back({k, k + 1});
+    before = std::move(now);
+  }
+  return runs;
+}
+
+// Returns the same for a long loop, halved until every part decides all of them; the whole loop
+// where that takes too many parts, as with a condition on something else.
+std::vector<LoopRange> runs_of_parts(int64_t extent,
+                                     const std::function<Decided(LoopRange)>& decide) {
+  std::vector<LoopRange> runs, open = {{0, extent}};
+  Decided before;
+  for (int64_t met = 0; !open.empty(); ++met) {
+    if (met == kMostParts) return {{0, extent}};
+    const LoopRange part = open.back();
+    open.pop_back();
+    Decided now = decide(part);
+    const bool is_decided = std::ranges::all_of(now, [](auto& known) { return known.has_value(); });
+    if (!is_decided && part.last - part.first > 1) {
+      const int64_t middle = part.first + (part.last - part.first) / 2;
+      open.push_back({middle, part.last});
+      open.push_back({part.first, middle});
+      continue;
+    }
+    if (!runs.empty() && now == before) runs.back().last = part.last;
+    else runs.push_back(part);
+    before = std::move(now);
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::vector<LoopRange> split_loop(const te::For& loop, Ranges ranges, int64_t copies) {
   const int64_t extent = te::as_int(loop.extent).value_or(0);
   std::vector<LoopRange> whole = {{0, extent}};
   const auto begin = te::as_int(loop.begin);
-  if (!begin || extent < 2 || extent > kMostIterations || loop.body.is_empty()) return whole;
+  if (!begin || extent < 2 || loop.body.is_empty()) return whole;
   ranges.set(loop.var, {*begin, *begin + extent - 1});
   Comparisons inside(ranges);
   inside.collect(loop.body, 1);
   if (!inside.fits() || inside.is_empty()) return whole;
   inside.keep_undecided();
   if (inside.is_empty()) return whole;
-  std::vector<LoopRange> runs;
-  std::vector<std::optional<bool>> before;
-  for (int64_t k = 0; k < extent; ++k) {
-    ranges.set(loop.var, {*begin + k, *begin + k});
-    std::vector<std::optional<bool>> now = inside.decided();
-    if (!runs.empty() && now == before) ++runs.back().last;
-    else runs.push_back({k, k + 1});
-    before = std::move(now);
-  }
+  auto decide = [&](LoopRange part) {
+    ranges.set(loop.var, {*begin + part.first, *begin + part.last - 1});
+    return inside.decided();
+  };
+  std::vector<LoopRange> runs =
+      extent <= kMostIterations ? runs_of(extent, decide) : runs_of_parts(extent, decide);
   if (runs.size() > 3) runs = longest_as_body(runs);
   BYOC_CHECK(runs.front().first == 0 && runs.back().last == extent, "the ranges of loop ",
              loop.var.name(), " end at ", runs.back().last, " of ", extent);

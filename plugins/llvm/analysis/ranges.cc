@@ -66,6 +66,7 @@ Range Ranges::of(const te::Expr& x) const {
   }
   if (auto* binary = std::get_if<te::Binary>(&x->kind)) return of_binary(*binary);
   if (auto* select = std::get_if<te::Select>(&x->kind)) {
+    if (const auto holds = decide(select->condition)) return of(*holds ? select->yes : select->no);
     Range a = of(select->yes), b = of(select->no);
     return {std::min(a.low, b.low), std::max(a.high, b.high)};
   }

@@ -53,6 +53,7 @@ class Body {
   Status emit_once(const te::For& loop, Value at, Range range);
   Status emit_split(const te::For& loop, Value begin, const std::vector<LoopRange>& ranges);
   Status emit_vectorized(const te::For& loop);
+  Status emit_vectorized_parts(const te::For& loop, const std::vector<LoopRange>& parts);
   Status emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, unsigned lanes);
   Status emit_lanes(const te::For& loop, Value first, unsigned lanes, int64_t factor);
   Status emit_parallel(const te::StmtNode& node, const te::For& loop);

@@ -17,7 +17,18 @@ constexpr int64_t kMaxUnrolledVectors = 8;  // more vectors become a loop
 struct Shape {
   size_t widest = 1;  // bytes of the widest element that is loaded or stored
   bool has_loops = false;
+  bool has_choices = false;  // a load chooses its index, as at the edges of an image
 };
+
+bool has_choice(const te::Load& load) {
+  bool out = false;
+  Seen seen;
+  for (const te::Expr& index : load.indices) {
+    walk_expr(index, seen,
+              [&](const te::Expr& x) { out = out || std::holds_alternative<te::Select>(x->kind); });
+  }
+  return out;
+}
 
 void look(const te::Stmt& stmt, Seen& seen, Shape& shape) {
   auto meet = [&](const te::Tensor& tensor) {
@@ -26,8 +37,10 @@ void look(const te::Stmt& stmt, Seen& seen, Shape& shape) {
   for_each_expr(*stmt, [&](const te::Expr& x) {
     walk_expr(x, seen, [&](const te::Expr& inner) {
       if (is_float(inner.dtype())) shape.widest = std::max<size_t>(shape.widest, 4);
-      if (auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind))
-        meet((*load)->tensor);
+      auto* load = std::get_if<std::shared_ptr<const te::Load>>(&inner->kind);
+      if (load == nullptr) return;
+      meet((*load)->tensor);
+      shape.has_choices = shape.has_choices || has_choice(**load);
     });
   });
   if (auto* store = std::get_if<te::Store>(&stmt->kind)) meet(store->tensor);
@@ -98,6 +111,23 @@ Status Body::emit_chunk_loop(const te::For& loop, Value begin, int64_t chunks, u
   return {};
 }
 
+// Emits ranges in which the places of loads are known, such as the copied rows of an image with
+// mirrored edges.
+Status Body::emit_vectorized_parts(const te::For& loop, const std::vector<LoopRange>& parts) {
+  BYOC_CHECK(te::as_int(loop.begin), "loop ", loop.var.name(), " is split and begins at no number");
+  const int64_t low = *te::as_int(loop.begin), copies = copies_;
+  copies_ *= static_cast<int64_t>(parts.size());
+  Status status;
+  for (const LoopRange& part : parts) {
+    te::For inner = loop;
+    inner.begin = low + part.first;
+    inner.extent = part.last - part.first;
+    if (status.ok()) status = emit_vectorized(inner);
+  }
+  copies_ = copies;
+  return status;
+}
+
 // Emits vectors of a power of two of lanes: one register, or four when there are loops inside,
 // which then run fewer times. The remainder uses smaller and smaller vectors.
 Status Body::emit_vectorized(const te::For& loop) {
@@ -105,6 +135,10 @@ Status Body::emit_vectorized(const te::For& loop) {
   Shape shape;
   Seen seen;
   look(loop.body, seen, shape);
+  if (shape.has_choices) {
+    const std::vector<LoopRange> parts = split_loop(loop, values_.ranges(), copies_);
+    if (parts.size() > 1) return emit_vectorized_parts(loop, parts);
+  }
   int64_t width = unit_.machine.vector_bits / 8 / static_cast<int64_t>(shape.widest);
   values_.begin_statement();
   Value begin = values_.value(loop.begin);

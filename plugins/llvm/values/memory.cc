@@ -10,11 +10,14 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-bool has_division(const te::Expr& index) {
+// Returns true for an index that may be simpler in the ranges of its variables here: a division, or
+// a choice, as of a cell outside of an image.
+bool depends_on_ranges(const te::Expr& index) {
+  if (std::holds_alternative<te::Select>(index->kind)) return true;
   auto* binary = std::get_if<te::Binary>(&index->kind);
   if (binary == nullptr) return false;
   return binary->op == te::BinaryOp::kFloorDivide || binary->op == te::BinaryOp::kFloorModulo ||
-         has_division(binary->a) || has_division(binary->b);
+         depends_on_ranges(binary->a) || depends_on_ranges(binary->b);
 }
 
 // Returns the elements from the first lane's to the last one's, where they fit into a vector and
@@ -75,7 +78,7 @@ Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) 
   BYOC_CHECK(indices.size() == home.strides.size(), "tensor ", tensor.name(), " has ",
              home.strides.size(), " dims and is read by ", indices.size(), " indices");
   at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
-  if (std::any_of(indices.begin(), indices.end(), has_division))
+  if (std::any_of(indices.begin(), indices.end(), depends_on_ranges))
     place_by(joined(home, indices), {1}, at);
   else place_by(indices, home.strides, at);
   return at;
@@ -172,6 +175,17 @@ llvm::Value* Values::load_window(const Place& at, int64_t extent) {
   return b_.CreateShuffleVector(window, std::vector<int>(at.lanes.begin(), at.lanes.end()));
 }
 
+// Loads the elements 0, -1, -2, ... as one vector, and turns it around.
+llvm::Value* Values::load_reversed(const Place& at) {
+  llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
+  Value last = b_.CreateSub(at.offset, b_.getInt64(lanes_ - 1));
+  Value vector =
+      b_.CreateAlignedLoad(with_lanes(element, lanes_), address(at, last), align_of(*at.home));
+  std::vector<int> from;
+  for (unsigned k = lanes_; k-- > 0;) from.push_back(static_cast<int>(k));
+  return b_.CreateShuffleVector(vector, from);
+}
+
 // Loads one scalar per lane.
 llvm::Value* Values::load_lanes(const Place& at) {
   llvm::Type* element = storage_type(b_.getContext(), at.home->tensor.dtype());
@@ -200,6 +214,7 @@ llvm::Value* Values::load(const te::Load& x) {
   Value out = nullptr;
   if (lanes_ == 0 || at.stride == 0) out = load_scalar(at);
   else if (at.stride == 1 && (may_mask || !mask_ || at.is_inside)) out = load_contiguous(at);
+  else if (at.stride == -1 && (!mask_ || at.is_inside)) out = load_reversed(at);
   else if (at.stride == 2 && lanes_ > 2 && (!mask_ || at.is_inside)) out = load_every_second(at);
   else if (auto extent = window_of(at.lanes); extent > 1 && (!mask_ || at.is_inside))
     out = load_window(at, extent);

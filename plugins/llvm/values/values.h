@@ -111,6 +111,7 @@ class Values {
   Value load_contiguous(const Place& at);
   Value load_every_second(const Place& at);
   Value load_window(const Place& at, int64_t extent);
+  Value load_reversed(const Place& at);
   void store_scalar(const Place& at, Value value);
   void store_contiguous(const Place& at, Value value);
   void store_lanes(const Place& at, Value value);

@@ -60,6 +60,21 @@ TEST(SplitLoop, KeepsTheLongestRangeAsBody) {
                                                  testing::Pair(38, 40)));
 }
 
+// Iterations of a long loop are not looked at one by one.
+TEST(SplitLoop, FindsTheRangesOfALongLoop) {
+  using testing::ElementsAre;
+  using testing::Pair;
+  Tensor x("x", DType::kF32, {1 << 20}), y("y", DType::kF32, {1 << 20});
+  EXPECT_THAT(ranges(shifted(x, y, 1 << 20, -3)), ElementsAre(Pair(0, 3), Pair(3, 1 << 20)));
+  EXPECT_THAT(ranges(shifted(x, y, 1 << 20, 77)),
+              ElementsAre(Pair(0, (1 << 20) - 77), Pair((1 << 20) - 77, 1 << 20)));
+  const te::Var other("other");
+  Stmt loop = te::loop("i", 1 << 20, [&](const Expr& i) {  // a condition that no range decides
+    return te::make_store(y, {i}, select(other < i, x(i), te::constant(DType::kF32, 0)));
+  });
+  EXPECT_THAT(ranges(loop), ElementsAre(Pair(0, 1 << 20)));
+}
+
 TEST(SplitLoop, KeepsALoopWholeWhoseConditionsReadMemory) {
   Tensor x("x", DType::kI64, {40}), y("y", DType::kI64, {40});
   Stmt loop = te::loop("i", 40, [&](const Expr& i) {
