@@ -137,10 +137,22 @@ bool grow_conv_transpose(Grower& g, size_t spatial) {
   return y.has_value();
 }
 
+/// Returns an image for windows of up to 13 cells, and fills `kernel` with such a window.
+Ref wide_image(Grower& g, size_t spatial, Ints& kernel) {
+  Shape shape = {Dim(g.between(1, 2)), Dim(g.one_of<int64_t>({1, 2, 3, 8, 16}))};
+  for (size_t k = 0; k < spatial; ++k) {
+    shape.push_back(Dim(g.between(5, spatial > 1 ? 20 : 60)));
+    kernel.push_back(g.between(3, std::min<int64_t>(13, shape.back().extent())));
+  }
+  return g.parameter(TensorType{g.main_dtype(), shape}, {.has_specials = true});
+}
+
 bool grow_pool(Grower& g, const std::string& op) {
-  const size_t spatial = 1 + g.pick(10) / 4;
-  Ref x = image(g, std::min<size_t>(spatial, 3));
-  Ints kernel = random_kernel(g, x, g.rank(x) - 2);
+  const size_t spatial = std::min<size_t>(1 + g.pick(10) / 4, 3);
+  Ints kernel;
+  const bool is_wide = op != "lp_pool" && spatial < 3 && g.chance(0.25);
+  Ref x = is_wide ? wide_image(g, spatial, kernel) : image(g, spatial);
+  if (!is_wide) kernel = random_kernel(g, x, g.rank(x) - 2);
   Attrs attrs = window(g, x, kernel, true);
   attrs.set("kernel_shape", kernel);
   attrs.set("ceil_mode", g.chance(0.3));

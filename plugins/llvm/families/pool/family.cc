@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "plugins/llvm/families/family.h"
+#include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/pool/windows.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/points.h"
 
@@ -10,8 +11,7 @@ namespace {
 
 using namespace topi;
 
-constexpr int64_t kMostPoolColumns = 5;  // of a window: they are written out
-constexpr int64_t kPoolCells = 6;        // separate results, each with a chain of dependent steps
+constexpr int64_t kPoolCells = 6;  // separate results, each with a chain of dependent steps
 constexpr int64_t kPoolCellsOfManyRegisters = 8;
 
 // Returns true for f32, of which there are lanes in a vector, and for integers of 8 bits: a part of
@@ -33,7 +33,23 @@ bool is_pool(const te::Stage& stage) {
          extent_of(compute.reduce[1]) <= kMostPoolColumns;
 }
 
+void add_computes(const FamilyCall& call, Strategies& out) {
+  const std::optional<Windows> windows = windows_of(call.site);
+  if (!windows || (!windows->is_max && has_exact_sums(call.site))) return;
+  const double direct = direct_cycles_of(*windows), cycles = cycles_of(*windows);
+  out.front().cost_ns = cost_of(direct);
+  te::Strategy by_axes{.name = kWindowsCompute, .level = cycles < direct ? kPreferred : kPossible};
+  by_axes.compute = by_axis(*windows);
+  by_axes.cost_ns = cost_of(cycles);
+  by_axes.has_generic_schedule = false;
+  out.push_back(std::move(by_axes));
+}
+
 std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) {
+  if (has_windows(dag)) {
+    auto at = [&dag, target](const Point&) { return schedule_windows(dag, target); };
+    return Template{"pool_by_axis", {}, [] { return complete({}, {Point()}); }, at};
+  }
   std::optional<AnchorDag> what = find_anchor_stage(dag);
   if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
   const te::Compute& pool = std::get<te::Compute>(dag.stages[what->anchor].kind);
@@ -52,6 +68,6 @@ std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) 
 
 }  // namespace
 
-extern const Family kFamily{.name = "pool", .schedules = schedules};
+extern const Family kFamily{.name = "pool", .add_computes = add_computes, .schedules = schedules};
 
 }  // namespace byoc::llvm_plugin::pool
