@@ -57,9 +57,18 @@ std::unique_ptr<Variant> variant_of(std::string compute, te::Dag dag, const te::
 // The kind "stem" has the direct sums of a network's first convolution.
 bool is_conv(const std::string& kind) { return kind.starts_with("conv2d") || kind == "stem"; }
 
-// Returns true for the kinds of convolutions and products that may have several computes.
+// The kind of pools that are usually computed axis by axis, and tap by tap otherwise.
+constexpr const char* kPoolByAxis = "pool_by_axis";
+
+// Returns true for the kinds that may have several computes.
 bool has_computes(const std::string& kind) {
-  return is_conv(kind) || kind == "matmul_packed" || kind == "matmul_strassen";
+  return is_conv(kind) || kind == "matmul_packed" || kind == "matmul_strassen" || kind == "arg" ||
+         kind == "running" || kind == kPoolByAxis;
+}
+
+// Returns true when a function may have another compute whose schedules are of that kind.
+bool may_join(const std::string& usual, const std::string& kind) {
+  return kind == usual || (has_computes(kind) && has_computes(usual)) || usual == kPoolByAxis;
 }
 
 // Returns the function with the usual computes, and with each other compute that some of
@@ -79,21 +88,20 @@ Result<Variants> variants_of(const IRModule& module, const te::Target& target, C
   for (const auto& [name, chosen] : others) {
     BYOC_TRY(te::Dag other, translate(module, target, te::from_history(chosen, te::by_level())));
     auto variant = variant_of(name, std::move(other), target);
-    const std::string& kind = variant->schedules.kind;
-    if (kind == out[0]->schedules.kind ||
-        (has_computes(kind) && has_computes(out[0]->schedules.kind)))
+    if (may_join(out[0]->schedules.kind, variant->schedules.kind))
       out.push_back(std::move(variant));
   }
   return out;
 }
 
-// Returns the kind of points: as the templates have it; when there are several, "conv2d_computes"
-// or "matmul_computes".
+// Returns the kind of points: as the templates have it; when there are several, "conv2d_computes",
+// "pool_computes" or "matmul_computes".
 std::string kind_of(const Variants& variants) {
   const std::string& first = variants[0]->schedules.kind;
   const bool is_one = std::ranges::all_of(
       variants, [&](const auto& variant) { return variant->schedules.kind == first; });
   if (is_one) return first;
+  if (first == kPoolByAxis) return "pool_computes";
   return is_conv(first) ? "conv2d_computes" : "matmul_computes";
 }
 

@@ -182,7 +182,7 @@ fn main(%x: f32[1,7,5,70]) {
   %0 = mean(%x) {axes=[2,3], keepdims=true}
   return %0
 })"},
-    {"ArgMax", "reduction", kV3, R"(
+    {"ArgMax", "arg", kV3, R"(
 fn main(%x: f32[7,131]) {
   %0 = add(%x, %x)
   %1 = argmax(%0) {axis=1}
