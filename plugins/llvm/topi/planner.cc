@@ -9,7 +9,7 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kLeastVectors = 2;  // of a row whose sum is worth partial sums
+constexpr int64_t kLeastVectors = 1;  // of a row whose sum is worth partial sums
 constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first cache anyway
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
 constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the usual one

@@ -103,6 +103,22 @@ TEST(Reductions, OverPlanesSumInLanes) {
   EXPECT_GE(count(text, "vectorized r0.r1.i in 0..8 {"), 1u) << text;
 }
 
+// One vector and a few elements more are worth lanes, too.
+TEST(Reductions, OfShortRowsSumInLanes) {
+  OpCase c{"sum", DType::kF32, {64, 11}, {{"axes", Ints{1}}}};
+  c.has_short_vectors = true;
+  const std::string text = te::print(loops_of(c).function);
+  EXPECT_GE(count(text, "vectorized r0.i in 0..8 {"), 1u) << text;
+}
+
+// Roots of the variances are vectors of several rows, not a number in each row.
+TEST(Reductions, OfShortRowsAreSharedStepByStep) {
+  OpCase c{"layer_norm", DType::kF32, {8000, 13}, {}};
+  c.threads = 3;
+  const std::string text = te::print(loops_of(c).function);
+  EXPECT_GE(count(text, "parallel"), 3u) << text;
+}
+
 // A root after the sums does not keep them from being shared.
 TEST(Reductions, ThatAnotherStepFollowsAreShared) {
   OpCase c{"l2", DType::kF32, {256, 512}, {{"axes", Ints{1}}}};
