@@ -26,6 +26,8 @@ from assembly import kernels_of  # noqa: E402
 from blocks import BLOCKS  # noqa: E402
 
 TARGETS = ["x86-64-v3", "x86-64-v4", "aarch64"]
+# Blocks whose channels get others of zeros, and the multiply-adds by those of their shapes: 58 are computed as 64.
+FILLED = {"shufflenet_v2": (64 / 58) ** 2}
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.txt")
 
 
@@ -52,7 +54,7 @@ def program_line(name, manifest, multiply_adds):
     blobs = {module["blob"] for module in manifest["modules"]}
     constants = sum(section["size"] for section in manifest["sections"] if section["key"] not in blobs)
     flops = int(sum(call["flops"] for call in calls))
-    if not 2 * multiply_adds <= flops <= 2.2 * multiply_adds:
+    if not 2 * multiply_adds <= flops <= 2.2 * multiply_adds * FILLED.get(name, 1):
         sys.exit(f"counts.py: {name} has {flops} operations, and {multiply_adds} multiply-adds by its shapes")
     return (f"{name} steps {len(calls)} kernels {len(functions)} copies {sum(call['flops'] == 0 for call in calls)} "
             f"arena {program['arena_bytes']} constants {constants} flops {flops}")

@@ -15,7 +15,7 @@ bool is_less(T a, T b) {
 }
 
 template <class T>
-std::vector<int64_t> expected(const OpCase& c, size_t axis, const std::vector<T>& x) {
+std::vector<int64_t> expected_positions(const OpCase& c, size_t axis, const std::vector<T>& x) {
   const bool is_last = c.attrs.b("select_last_index", false), is_greatest = c.op == "argmax";
   int64_t inner = 1;
   for (size_t d = axis + 1; d < c.shape.size(); ++d) inner *= c.shape[d];
@@ -63,7 +63,7 @@ void expect_positions(DType dtype, uint32_t seed, int count) {
     std::vector<T> x = elements<T>(choose, count_of(c.shape), choose.chance(0.5));
     if (choose.chance(0.1)) std::ranges::fill(x, x[0]);
     const Data got = run(c, Data::of(dtype, x));
-    ASSERT_EQ(got.as<int64_t>(), expected(c, axis, x)) << print(c);
+    ASSERT_EQ(got.as<int64_t>(), expected_positions(c, axis, x)) << print(c);
   }
 }
 

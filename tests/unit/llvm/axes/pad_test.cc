@@ -15,8 +15,8 @@ int64_t source_of(const std::string& mode, int64_t at, int64_t n) {
   return -1;
 }
 
-std::vector<float> expected(const Ints& shape, const std::string& mode, const Ints& pads,
-                            const std::vector<float>& x) {
+std::vector<float> expected_pad(const Ints& shape, const std::string& mode, const Ints& pads,
+                                const std::vector<float>& x) {
   const size_t rank = shape.size();
   Ints padded = shape;
   for (size_t d = 0; d < rank; ++d) padded[d] += pads[d] + pads[rank + d];
@@ -56,7 +56,7 @@ TEST(Pads, CopyTheCellsOfTheDefinition) {
     c.has_short_vectors = choose.chance(0.3);
     std::vector<float> x;
     for (int64_t n = 0; n < count_of(c.shape); ++n) x.push_back(static_cast<float>(n));
-    ASSERT_EQ(run(c, f32(x)).as<float>(), expected(c.shape, mode, pads, x)) << print(c);
+    ASSERT_EQ(run(c, f32(x)).as<float>(), expected_pad(c.shape, mode, pads, x)) << print(c);
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 using namespace test;
 
 template <class T, class Total>
-std::vector<T> expected(const OpCase& c, size_t axis, const std::vector<T>& x) {
+std::vector<T> expected_sums(const OpCase& c, size_t axis, const std::vector<T>& x) {
   int64_t inner = 1;
   for (size_t d = axis + 1; d < c.shape.size(); ++d) inner *= c.shape[d];
   const bool is_product = c.op == "cumprod", is_exclusive = c.attrs.b("exclusive", false);
@@ -46,7 +46,7 @@ void expect_totals(DType dtype, uint32_t seed, int count) {
     c.compute = choose.one_of<std::string>({"", "", "blocks", "direct"});
     const std::vector<T> x = elements<T>(choose, count_of(c.shape), false, 3);
     const Data got = run(c, Data::of(dtype, x));
-    ASSERT_EQ(got.as<T>(), (expected<T, Total>(c, axis, x))) << print(c);
+    ASSERT_EQ(got.as<T>(), (expected_sums<T, Total>(c, axis, x))) << print(c);
   }
 }
 
