@@ -11,7 +11,7 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr std::string_view kTrailer = "byoc-llvm-module/3";
+constexpr std::string_view kTrailer = "byoc-llvm-module/4";
 
 std::string pack(const std::vector<Signature>& functions, const Packing& packing) {
   std::string out;
@@ -26,7 +26,8 @@ std::string pack(const std::vector<Signature>& functions, const Packing& packing
     }
     put_text(out, f.types);
     put_text(out, {reinterpret_cast<const char*>(f.const_use.data()), f.const_use.size()});
-    put_numbers(out, f.packed_from);
+    put_number(out, f.packed_from.has_value());
+    if (f.packed_from) put_numbers(out, *f.packed_from);
   }
   put_text(out, packing.compat);
   put_text(out, packing.code.object);
@@ -169,7 +170,7 @@ SavedModule read_saved(std::string_view blob) {
     f.types = std::string(reader.text());
     const std::string_view use = reader.text();
     f.const_use.assign(use.begin(), use.end());
-    f.packed_from = reader.numbers();
+    if (reader.number() != 0) f.packed_from = reader.numbers();
     out.functions.push_back(std::move(f));
   }
   out.packing.compat = std::string(reader.text());

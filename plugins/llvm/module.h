@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The result of compile: a native module with kernels that are ready to run here as well.
+#include <optional>
+
 #include "byoc/base/buffer.h"
 #include "byoc/plugin/sdk/plugin.h"
 #include "plugins/llvm/compile.h"
@@ -16,8 +18,9 @@ struct Signature {
   std::vector<std::string> constants;   // keys of the function's constants, 16 bytes each
   std::string types;                    // of inputs and outputs: byoc_kernel_info::signature
   std::vector<uint8_t> const_use = {};  // byoc_const_use per constant; empty: all are kept
-  /// The constants that packed ones are made of, by number; empty: there are no packed constants.
-  std::vector<uint64_t> packed_from = {};
+  /// The constants that packed ones are made of, by number. No list: there are no packed constants;
+  /// an empty one: they are made of nothing, as the tables of a Fourier transform.
+  std::optional<std::vector<uint64_t>> packed_from = {};
 
   bool keeps(size_t constant) const {
     return constant >= const_use.size() || const_use[constant] == BYOC_CONST_KEPT;

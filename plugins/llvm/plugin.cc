@@ -285,7 +285,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
     Signature& signature =
         signatures.emplace_back(signature_of(function, kernels.of_function[f]->workspace_bytes));
     if (const auto& loops = kernels.constants[f])
-      signature.packed_from.assign(loops->reads.begin(), loops->reads.end());
+      signature.packed_from.emplace(loops->reads.begin(), loops->reads.end());
   }
   std::string object = value_of(link_native(pointers_to(kernels.of_function), machine,
                                             native_signatures, pointers_to(kernels.callees)));
@@ -367,9 +367,9 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
   std::vector<sdk::Held> held;
   std::vector<ConstantInputs> inputs;
   for (const Signature& function : saved.functions) {
-    if (function.packed_from.empty()) continue;
+    if (!function.packed_from) continue;
     auto& read = inputs.emplace_back();
-    for (uint64_t c : function.packed_from) {
+    for (uint64_t c : *function.packed_from) {
       if (c >= function.constants.size())
         throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
       held.push_back(keep(load, function.constants[c]));
@@ -382,7 +382,7 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
   auto made = value_of(run_constants(saved.packing.code, inputs));
   size_t next = 0;
   for (size_t f = 0; f < constants.size(); ++f) {
-    if (!saved.functions[f].packed_from.empty()) constants[f].packed = std::move(made[next++]);
+    if (saved.functions[f].packed_from) constants[f].packed = std::move(made[next++]);
   }
 }
 
