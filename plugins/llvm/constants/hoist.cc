@@ -55,7 +55,7 @@ void Hoister::find_stages() {
   for (const te::Stage& stage : dag_.stages) {
     const Tensors read = tensors_read(stage);
     const bool is_constant =
-        is_of_strategy(stage) && !read.empty() &&
+        is_of_strategy(stage) &&
         std::ranges::all_of(read, [&](const void* id) { return constant_.contains(id); });
     is_hoisted_.push_back(is_constant);
     if (!is_constant) continue;

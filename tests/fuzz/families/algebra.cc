@@ -223,13 +223,26 @@ bool grow_recurrent(Grower& g, const std::string& op) {
   return g.call(op, args, attrs).has_value();
 }
 
+/// Returns a length of a line: short, or one that has several factors or is prime.
+int64_t line_length(Grower& g) {
+  return g.chance(0.5) ? g.between(2, 9)
+                       : g.one_of<int64_t>({16, 30, 31, 32, 36, 45, 48, 64, 97, 100, 128, 240});
+}
+
 bool grow_dft(Grower& g) {
   const bool inverse = g.chance(0.4), onesided = g.chance(0.5);
-  const int64_t parts = onesided ? (inverse ? 2 : 1) : g.between(1, 2);
-  Ref x = g.parameter(
-      TensorType{g.main_dtype(), {Dim(g.between(1, 3)), Dim(g.between(2, 9)), Dim(parts)}});
-  Attrs attrs{{"axis", g.one_of<int64_t>({1, -2})}, {"inverse", inverse}, {"onesided", onesided}};
-  if (g.chance(0.4)) attrs.set("length", g.between(1, 11));
+  Shape shape;
+  for (int64_t rank = g.between(1, 3); rank > 0; --rank) shape.push_back(Dim(g.between(1, 3)));
+  const size_t axis = g.pick(shape.size());
+  const int64_t extent = line_length(g);
+  shape[axis] = Dim(extent);
+  shape.push_back(Dim(onesided ? (inverse ? 2 : 1) : g.between(1, 2)));
+  Ref x = g.parameter(TensorType{g.main_dtype(), shape});
+  const auto rank = static_cast<int64_t>(shape.size()), from_front = static_cast<int64_t>(axis);
+  Attrs attrs{{"axis", g.chance(0.5) ? from_front : from_front - rank},
+              {"inverse", inverse},
+              {"onesided", onesided}};
+  if (g.chance(0.4)) attrs.set("length", g.chance(0.5) ? g.between(1, extent + 2) : line_length(g));
   return g.call("dft", {x}, attrs).has_value();
 }
 
