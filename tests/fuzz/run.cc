@@ -310,10 +310,10 @@ bool must_keep_nan(const Case& graph) {
 }
 
 bool must_sum_directly(const Case& graph) {
-  const bool has_conv = std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
-    return step.op->name.starts_with("conv");
+  const bool spreads = std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
+    return step.op->name.starts_with("conv") || step.op->name == "dft";
   });
-  return has_conv && std::any_of(graph.leaves.begin(), graph.leaves.end(), [](const Leaf& leaf) {
+  return spreads && std::any_of(graph.leaves.begin(), graph.leaves.end(), [](const Leaf& leaf) {
            return has(leaf.type, *leaf.data, [](double x) { return !std::isfinite(x); });
          });
 }

@@ -41,8 +41,9 @@ std::string plugin_option_flags();
 /// Returns true for graphs in which NaN reaches an op that loses it by plugins/onednn/README.md,
 /// "Post-ops that lose NaN": one of that table, some steps after a convolution or a product.
 bool must_keep_nan(const Case& graph);
-/// Returns true for graphs with a convolution and NaN or an infinity in an input. Winograd's tiles
-/// spread these to their other results (README.md of that family), so they run without.
+/// Returns true for graphs with a convolution or a Fourier transform, and NaN or an infinity in an
+/// input. Winograd's tiles spread these to their other results (README.md of that family), and the
+/// steps of a transform make NaN of an infinity times 0, so these graphs run without.
 bool must_sum_directly(const Case& graph);
 /// Returns the plugins of the build; with `keep_nan` the option of onednn by which the ops of that
 /// table keep NaN is set. To be called in a child process: plugins may start threads.

@@ -169,14 +169,15 @@ bool has_denormals(const Known& known) {
 
 /// Checks images with infinities and NaN. An interpolation may read a cell with the weight zero or
 /// not read it: ONNX leaves that open. A convolution of an infinity that was computed may be NaN in
-/// onednn: plugins/onednn/README.md, "Differences from the reference".
+/// onednn: plugins/onednn/README.md, "Differences from the reference". So may its Fourier transform
+/// by the steps of plugins/llvm.
 Status check_image(const OpDef& op, const Attrs& attrs, const Known& image) {
   auto holds = [&](bool (*is_special)(double)) {
     std::vector<double> values = elements(image.type, *image.right);
     return std::any_of(values.begin(), values.end(), is_special);
   };
-  if (op.name.starts_with("conv") && !image.is_exact() &&
-      holds([](double x) { return std::isinf(x); }))
+  const bool spreads = op.name.starts_with("conv") || op.name == "dft";
+  if (spreads && !image.is_exact() && holds([](double x) { return std::isinf(x); }))
     return undetermined(op, "an infinity may become NaN");
   const bool interpolates = op.name == "resize" || op.name == "grid_sample" ||
                             op.name == "roi_align" || op.name == "deform_columns";
