@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // col2im: blocks of columns added up to an image. Source: ONNX opset 18, Col2Im; torch.nn.Fold.
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include "byoc/base/check.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
@@ -105,28 +109,76 @@ Result<RefKernel> reference_col2im(Types in, Types, const Attrs& attrs) {
   });
 }
 
+// The taps of a dim that may be at a cell: tap * dilation - cell must be a multiple of the stride.
+// Of cells that are multiples of `common` these are first(cell) + k * step.
+struct TapsOfCell {
+  int64_t common, step, inverse, count;
+  explicit TapsOfCell(const Window& w) {
+    common = std::gcd(w.stride, w.dilation), step = w.stride / common, inverse = 0;
+    for (int64_t k = 1; k < step && inverse == 0; ++k)
+      inverse = w.dilation / common % step * k % step == 1 ? k : 0;
+    count = (w.kernel + step - 1) / step;
+  }
+  Expr first(const Expr& cell) const {
+    return step == 1 ? Expr(0) : floor_mod(floor_div(cell, common) * inverse, step);
+  }
+};
+
+// The block and its tap that tap r of a cell is, and the condition that there is such a block; the
+// condition is empty where all cells have it.
+struct Place {
+  Expr tap, block;
+  Exprs conditions = {};
+};
+Place place_of(const Window& w, int64_t extent, int64_t blocks, const Expr& i, const Expr& r) {
+  const TapsOfCell taps(w);
+  const Expr cell = i + w.pad_begin;
+  Place out{taps.first(cell) + r * taps.step, floor_div(cell, w.stride) - r};
+  if (w.dilation > 1) out.block = floor_div(cell - out.tap * w.dilation, w.stride);
+  if (taps.common > 1) out.conditions.push_back(floor_mod(cell, taps.common) == Expr(0));
+  if (w.kernel % taps.step != 0) {
+    out.conditions.push_back(out.tap < Expr(w.kernel));
+    out.tap = te::min(out.tap, w.kernel - 1);
+  }
+  const int64_t last = (w.pad_begin + extent - 1) / w.stride;  // block of the last cell's first tap
+  if (w.dilation == 1 && taps.count == 1 && last < blocks) return out;
+  out.conditions.push_back(is_within(out.block, blocks));
+  out.block = clamped(out.block, 0, blocks - 1);
+  return out;
+}
+
+// Returns the element of x that tap r adds to the cell i; 0 where there is none.
+Expr term_of(const Columns& columns, const Tensor& x, const Exprs& i, const Exprs& r) {
+  Expr tap = 0, block = 0;
+  Exprs conditions;
+  for (size_t d = 0; d < columns.windows.size(); ++d) {
+    const Window& w = columns.windows[d];
+    Place place = place_of(w, columns.extents[d], columns.blocks[d], i[2 + d], r[d]);
+    std::ranges::move(place.conditions, std::back_inserter(conditions));
+    tap = tap * w.kernel + place.tap;
+    block = block * columns.blocks[d] + place.block;
+  }
+  const Expr value = widened(x(i[0], i[1] * columns.taps + tap, block));
+  if (conditions.empty()) return value;
+  return select(all_of(conditions), value, zero(value.dtype()));
+}
+
 Result<Tensors> compute_col2im(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(Columns columns, read_columns(attrs));
   const size_t rank = columns.windows.size();
   BYOC_CHECK(in[0].rank() == 3 && out[0]->shape.size() == rank + 2, "columns of rank ",
              in[0].rank(), " become ", out[0]);
-  Exprs taps;
-  for (const Window& w : columns.windows) taps.push_back(w.kernel);
+  Ints counts;
+  for (const Window& w : columns.windows) counts.push_back(TapsOfCell(w).count);
   DType dtype = in[0].dtype();
-  Tensor sums = sum_over(
-      builder, "col2im", te::extents_of(*out[0]), taps, dtype, [&](const Exprs& i, const Exprs& r) {
-        Expr tap = 0, block = 0, inside;
-        for (size_t d = 0; d < rank; ++d) {
-          const Window& w = columns.windows[d];
-          Expr begin = i[2 + d] + w.pad_begin - r[d] * w.dilation, at = floor_div(begin, w.stride);
-          Expr fits = is_within(at, columns.blocks[d]) && floor_mod(begin, w.stride) == Expr(0);
-          inside = inside.is_empty() ? fits : inside && fits;
-          tap = tap * w.kernel + r[d];
-          block = block * columns.blocks[d] + clamped(at, 0, columns.blocks[d] - 1);
-        }
-        Expr value = widened(in[0](i[0], i[1] * columns.taps + tap, block));
-        return select(inside, value, zero(value.dtype()));
-      });
+  if (std::ranges::all_of(counts, [](int64_t count) { return count == 1; })) {
+    return one(builder.compute("col2im", te::extents_of(*out[0]), [&](const Exprs& i) {
+      return te::cast(dtype, term_of(columns, in[0], i, Exprs(rank, Expr(0))));
+    }));
+  }
+  Tensor sums =
+      sum_over(builder, "col2im", te::extents_of(*out[0]), as_exprs(counts), dtype,
+               [&](const Exprs& i, const Exprs& r) { return term_of(columns, in[0], i, r); });
   return one(stored_as(builder, "col2im", dtype, sums));
 }
 

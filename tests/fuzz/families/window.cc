@@ -257,19 +257,27 @@ bool grow_deform(Grower& g) {
 
 bool grow_col2im(Grower& g) {
   const size_t spatial = 1 + g.pick(2);
-  Ints image, block, strides;
+  Ints image, block, strides, dilations, pads(2 * spatial, 0);
   int64_t taps = 1, blocks = 1;
   for (size_t d = 0; d < spatial; ++d) {
-    block.push_back(g.between(1, 3));
-    strides.push_back(g.between(1, 3));
-    image.push_back(block.back() + g.between(0, 5));
+    block.push_back(g.between(1, 4));
+    strides.push_back(g.chance(0.3) ? block.back() : g.between(1, 4));
+    dilations.push_back(g.chance(0.3) ? g.between(2, 4) : 1);
+    for (size_t side : {d, d + spatial}) pads[side] = g.chance(0.3) ? g.between(1, 2) : 0;
+    const int64_t reach = (block.back() - 1) * dilations.back() + 1;
+    image.push_back(reach + g.between(0, 9));
     taps *= block.back();
-    blocks *= (image.back() - block.back()) / strides.back() + 1;
+    blocks *= (image.back() + pads[d] + pads[d + spatial] - reach) / strides.back() + 1;
   }
   Ref x = g.parameter(
       TensorType{g.main_dtype(), {Dim(g.between(1, 2)), Dim(taps * g.between(1, 3)), Dim(blocks)}});
   return g
-      .call("col2im", {x}, {{"image_shape", image}, {"block_shape", block}, {"strides", strides}})
+      .call("col2im", {x},
+            {{"image_shape", image},
+             {"block_shape", block},
+             {"strides", strides},
+             {"dilations", dilations},
+             {"pads", pads}})
       .has_value();
 }
 
