@@ -80,7 +80,7 @@ std::set<std::string> supported_operators() {
   std::ifstream page(std::string(BYOC_SOURCE_DIR) + "/docs/support.md");
   bool is_second = false;
   for (std::string line; std::getline(page, line);) {
-    is_second = is_second || line.starts_with("## Operators of ONNX");
+    if (line.starts_with("## ")) is_second = line.starts_with("## Operators of ONNX, opsets");
     if (is_second && line.size() > 2 && line.starts_with("| ") && std::isupper(line[2]))
       out.insert(line.substr(2, line.find(' ', 2) - 2));
   }

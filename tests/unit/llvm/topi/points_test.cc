@@ -150,7 +150,7 @@ fn main(%a: f32[9,31], %b: f32[31,40]) {
   %0 = gemm(%a, %b) {alpha=0.5}
   return %0
 })"},
-    {"GemmTransposed", "matmul", kV3, R"(
+    {"GemmTransposed", "matmul_packed", kV3, R"(
 fn main(%a: f32[9,31], %b: f32[40,31]) {
   %0 = gemm(%a, %b) {trans_b=true}
   return %0
