@@ -151,7 +151,8 @@ bool grow_reduction(Grower& g, const std::string& op) {
 bool grow_along_axis(Grower& g, const std::string& op) {
   const bool floats = op == "softmax" || op == "log_softmax" || op == "hardmax" || op == "lp_norm";
   Ref x = numbers(g, 1, 5, floats);
-  if ((op == "argmax" || op == "argmin") && g.chance(0.15))  // lines that are searched in blocks
+  const bool is_searched = op == "argmax" || op == "argmin" || op == "hardmax";
+  if (is_searched && (!floats || is_float(g.main_dtype())) && g.chance(0.15))  // found in blocks
     x = g.parameter(TensorType{g.main_dtype(), {Dim(g.between(1, 3)), Dim(g.between(900, 4000))}},
                     {.has_specials = true});
   Attrs attrs{{"axis", random_axis(g, g.rank(x))}};

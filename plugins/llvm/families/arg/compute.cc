@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "byoc/base/check.h"
@@ -19,29 +20,31 @@ constexpr double kScalar = 6;      // cycles of an element whose step waits for 
 constexpr double kFolding = 6;     // cycles to halve the lanes of a vector
 constexpr int64_t kMostShort = 2;  // vectors of a line that are not worth a search by lanes
 
+// Returns true where NaN is an extreme. Lines that ignore it have no NaN in their reductions.
 bool has_nan(const Lines& lines) { return is_float(lines.dtype); }
+bool finds_nan(const Lines& lines) { return has_nan(lines) && lines.is_greatest && !lines.is_hard; }
 
 DType state_of(const Lines& lines) {
   const bool is_small = lines.dtype == DType::kF16 || lines.dtype == DType::kBF16;
   return is_small ? DType::kF32 : lines.dtype;
 }
 
-// Combines values of which NaN is the greatest. For the least one NaN is ignored: min returns its
-// second operand, the value so far, which is never NaN as it begins at infinity.
+// Combines values of which NaN is the greatest. For the least one, and in hardmax, NaN is ignored:
+// min and max return their second operand, the value so far, which begins at infinity.
 te::Combiner extreme_of(const Lines& lines) {
   const DType dtype = state_of(lines);
   te::Combiner out = lines.is_greatest ? te::max_of(dtype) : te::min_of(dtype);
   if (!has_nan(lines)) return out;
   const Expr a = out.lhs[0], b = out.rhs[0];
-  out.result = {lines.is_greatest ? te::select(te::unary(te::UnaryOp::kIsNan, b), b, te::max(b, a))
-                                  : te::min(b, a)};
+  const Expr best = lines.is_greatest ? te::max(b, a) : te::min(b, a);
+  out.result = {finds_nan(lines) ? te::select(te::unary(te::UnaryOp::kIsNan, b), b, best) : best};
   return out;
 }
 
 // Returns true where a value is the extreme of its line, or the NaN that is.
 Expr is_extreme(const Lines& lines, const Expr& value, const Expr& top) {
   const Expr is_same = value == top;
-  if (!has_nan(lines) || !lines.is_greatest) return is_same;
+  if (!finds_nan(lines)) return is_same;
   return is_same || te::unary(te::UnaryOp::kIsNan, value);
 }
 
@@ -84,10 +87,38 @@ Exprs with(Exprs at, const Expr& last) {
   return at;
 }
 
+// Returns the extents with one value per line.
+Exprs lines_in(const Lines& lines, const TensorType& out) {
+  Exprs shape = te::extents_of(out);
+  if (lines.is_hard) shape[lines.axis] = 1;
+  return shape;
+}
+
+// Computes the result out of each line's position.
+Tensor result_of(te::Builder& builder, const Lines& lines, const Tensor& x, const TensorType& out,
+                 const std::function<Expr(const Exprs& line)>& position) {
+  const Exprs shape = te::extents_of(out);
+  if (!lines.is_hard) return builder.compute("position", shape, position);
+  const DType wide = Positions(lines).dtype;
+  const Tensor at = builder.compute("position", lines_in(lines, out), [&](const Exprs& line) {
+    const Expr found = te::cast(wide, position(line));
+    if (!has_nan(lines)) return found;
+    const Expr first = element(lines, x, line, 0);
+    return te::select(te::unary(te::UnaryOp::kIsNan, first), te::int_constant(wide, 0), found);
+  });
+  return builder.compute("hardmax", shape, [&](const Exprs& i) {
+    Exprs line = i;
+    line[lines.axis] = 0;
+    const Expr is_there = at(line) == te::cast(wide, i[lines.axis]);
+    return te::select(is_there, te::constant(lines.dtype, 1), te::constant(lines.dtype, 0));
+  });
+}
+
 }  // namespace
 
 std::optional<Lines> lines_of(const te::Site& site) {
-  const bool is_greatest = site.op->name == "argmax";
+  const bool is_hard = site.op->name == "hardmax";
+  const bool is_greatest = is_hard || site.op->name == "argmax";
   if ((!is_greatest && site.op->name != "argmin") || !is_static(site.inputs[0]->shape))
     return std::nullopt;
   const Ints x = static_extents(site.inputs[0]->shape);
@@ -97,7 +128,8 @@ std::optional<Lines> lines_of(const te::Site& site) {
             .dtype = site.inputs[0]->dtype,
             .is_greatest = is_greatest,
             .is_last = site.attrs->b("select_last_index", false),
-            .keepdims = site.attrs->b("keepdims", true)};
+            .keepdims = site.attrs->b("keepdims", true),
+            .is_hard = is_hard};
   BYOC_CHECK(out.axis < x.size(), "axis ", axis, " of rank ", rank);
   for (size_t d = 0; d < x.size(); ++d)
     (d < out.axis ? out.outer : d == out.axis ? out.extent : out.inner) *= x[d];
@@ -141,7 +173,7 @@ ComputeFn passes(const Lines& lines) {
   return [lines](te::Builder& builder, std::span<const Tensor> in, Types out,
                  const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor& x = in[0];
-    const Exprs shape = te::extents_of(*out[0]);
+    const Exprs shape = lines_in(lines, *out[0]);
     const Positions positions(lines);
     const Tensor top =
         builder.reduce("top", shape, {lines.extent}, extreme_of(lines),
@@ -150,8 +182,9 @@ ComputeFn passes(const Lines& lines) {
         "at", shape, {lines.extent}, positions.combiner, [&](const Exprs& i, const Exprs& r) {
           return positions.where(is_extreme(lines, element(lines, x, i, r[0]), top(i)), r[0]);
         });
-    return std::vector<Tensor>{builder.compute(
-        "position", shape, [&](const Exprs& i) { return positions.found(at(i), lines.extent); })};
+    return std::vector<Tensor>{result_of(builder, lines, x, *out[0], [&](const Exprs& i) {
+      return positions.found(at(i), lines.extent);
+    })};
   };
 }
 
@@ -159,7 +192,7 @@ ComputeFn blocks(const Lines& lines, int64_t block) {
   return [lines, block](te::Builder& builder, std::span<const Tensor> in, Types out,
                         const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor& x = in[0];
-    const Exprs shape = te::extents_of(*out[0]);
+    const Exprs shape = lines_in(lines, *out[0]);
     const Positions positions(lines);
     const int64_t count = (lines.extent + block - 1) / block;
     auto start = [&](const Expr& k) {
@@ -185,7 +218,7 @@ ComputeFn blocks(const Lines& lines, int64_t block) {
           const Expr value = element(lines, x, i, from(i) + r[0]);
           return positions.where(is_extreme(lines, value, top(i)), r[0]);
         });
-    return std::vector<Tensor>{builder.compute("position", shape, [&](const Exprs& i) {
+    return std::vector<Tensor>{result_of(builder, lines, x, *out[0], [&](const Exprs& i) {
       return from(i) + positions.found(at(i), block);
     })};
   };

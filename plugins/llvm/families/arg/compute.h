@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Positions of extremes by reductions of one value each, which the default schedule vectorises
-// along any axis.
+// Positions of extremes, and 1 at these positions (hardmax), by reductions of one value each, which
+// the default schedule vectorises along any axis.
 #include "byoc/translate/translate.h"
 
 namespace byoc::llvm_plugin::arg {
 
-/// One argmax or argmin: lines of `extent` elements, `inner` elements apart.
+/// One argmax, argmin or hardmax: lines of `extent` elements, `inner` elements apart.
 struct Lines {
   size_t axis = 0;
   int64_t outer = 1, extent = 1, inner = 1;
   DType dtype = DType::kF32;  // of the elements
   bool is_greatest = true, is_last = false, keepdims = true;
-  int64_t lanes = 1;  // of a vector of elements
+  bool is_hard = false;  // hardmax, which ignores NaN after the first element
+  int64_t lanes = 1;     // of a vector of elements
 };
 /// Returns nullopt for other ops, and for elements that no vector compares.
 std::optional<Lines> lines_of(const te::Site& site);
@@ -26,6 +27,7 @@ double direct_cycles_of(const Lines& lines);
 /// Computes y[i] = least (or greatest) position r where x[i, r] is the extreme of line i:
 ///   top[i] = extreme of x[i, r] over r
 ///   y[i] = least r where x[i, r] = top[i]
+/// For hardmax, y[i, r] = 1 where r is that position, else 0.
 ComputeFn passes(const Lines& lines);
 /// Computes the same, but reads each line once. For blocks of b elements, of which the last one
 /// ends with the line:

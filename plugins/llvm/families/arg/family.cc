@@ -27,7 +27,7 @@ void add_computes(const FamilyCall& call, Strategies& out) {
 // The default schedules, as a kind of their own, which has several computes.
 std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {
   const bool is_arg = std::ranges::any_of(dag.stages, [](const te::Stage& stage) {
-    return stage.op == "argmax" || stage.op == "argmin";
+    return stage.op == "argmax" || stage.op == "argmin" || stage.op == "hardmax";
   });
   if (!is_arg) return std::nullopt;
   topi::Template out = topi::default_template(dag, target);

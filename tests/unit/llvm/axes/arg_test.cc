@@ -76,6 +76,55 @@ TEST(Positions, AreThoseOfExtremesOfIntegers) {
   expect_positions<int8_t>(DType::kI8, 6, 30);
 }
 
+// Hardmax: 1 at the first greatest element. NaN is never greater, and nothing is greater than a
+// first element that is NaN.
+template <class T>
+std::vector<T> expected_ones(const OpCase& c, size_t axis, const std::vector<T>& x) {
+  std::vector<T> out(x.size(), T(0));
+  int64_t inner = 1;
+  for (size_t d = axis + 1; d < c.shape.size(); ++d) inner *= c.shape[d];
+  const int64_t n = c.shape[axis], lines = count_of(c.shape) / n;
+  for (int64_t line = 0; line < lines; ++line) {
+    auto place = [&](int64_t k) {
+      return static_cast<size_t>((line / inner * n + k) * inner + line % inner);
+    };
+    int64_t best = 0;
+    for (int64_t k = 1; k < n; ++k) {
+      if (x[place(k)] > x[place(best)]) best = k;
+    }
+    out[place(best)] = T(1);
+  }
+  return out;
+}
+
+template <class T>
+void expect_ones(DType dtype, uint32_t seed, int count) {
+  Chooser choose(seed);
+  for (int k = 0; k < count; ++k) {
+    size_t axis = 0;
+    OpCase c = random_case(choose, axis);
+    c.op = "hardmax";
+    c.attrs = {{"axis", c.attrs.i("axis")}};
+    c.dtype = dtype;
+    std::vector<T> x = elements<T>(choose, count_of(c.shape), choose.chance(0.5));
+    if (choose.chance(0.2)) std::ranges::fill(x, x[0]);
+    if (choose.chance(0.2)) x[0] = std::numeric_limits<T>::quiet_NaN();
+    const Data got = run(c, Data::of(dtype, x));
+    ASSERT_EQ(got.as<T>(), expected_ones(c, axis, x)) << print(c);
+  }
+}
+
+TEST(Hardmax, HasOneAtTheFirstGreatestOfF32) { expect_ones<float>(DType::kF32, 7, 120); }
+TEST(Hardmax, HasOneAtTheFirstGreatestOfF64) { expect_ones<double>(DType::kF64, 8, 40); }
+
+TEST(Hardmax, IsComputedAsArgmaxIs) {
+  auto computes_of = [](Ints shape, int64_t axis) {
+    return loops_of({"hardmax", DType::kF32, std::move(shape), {{"axis", axis}}}).computes;
+  };
+  EXPECT_EQ(computes_of({1, 50257}, 1).back(), "blocks");
+  EXPECT_EQ(computes_of({12, 128, 128}, 2).back(), "passes");
+}
+
 // Lines of NaN only, and of infinities, have equal extremes.
 TEST(Positions, OfEqualExtremesAreTheFirstOrTheLast) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
