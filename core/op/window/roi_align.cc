@@ -16,6 +16,9 @@
 namespace byoc::op {
 namespace {
 
+// Per bin and dim, where the boxes give the number: they come from data and may be huge.
+constexpr double kMostSamples = 1024;
+
 // One plane [h, w]; cells outside of it are 0.
 template <class T>
 struct Plane {
@@ -77,7 +80,6 @@ struct BinAxis {
 };
 
 BinAxis bin_axis(double begin, double end, int64_t bin, int64_t bins, const RoiPlan& plan) {
-  constexpr double kMostSamples = 1024;  // per bin: boxes come from data and may be huge
   double extent = std::max(end - begin, plan.least), size = extent / static_cast<double>(bins);
   BinAxis axis{.count = plan.ratio};
   if (plan.ratio == 0)
@@ -183,7 +185,7 @@ struct PlaneExpr {
   }
 };
 
-// The samples of one dim of one bin, at start + step * (k + 1/2).
+// A BinAxis as expressions.
 struct BinExpr {
   Expr start, step, count;
 };
@@ -192,12 +194,10 @@ struct RoiExpr {
   int64_t ratio;
   double scale, shift, least;
 
-  // Returns a coordinate of box r.
   Expr edge(const Tensor& rois, const Expr& r, int64_t k) const {
     return as_f64(rois(r, k)) * f64(scale) - f64(shift);
   }
   BinExpr bin(const Expr& begin, const Expr& end, const Expr& number, int64_t bins) const {
-    constexpr double kMostSamples = 1024;
     Expr extent = end - begin;
     extent = select(extent < f64(least), f64(least), extent);
     Expr size = extent / f64(static_cast<double>(bins)), count = ratio;
@@ -220,43 +220,155 @@ std::array<Expr, 4> edge_corners(const PlaneExpr& plane, const Expr& y, const Ex
   return parts;
 }
 
+// The position of sample k.
+Expr position_in(const BinExpr& axis, const Expr& k) {
+  return axis.start + axis.step * (te::cast(DType::kF64, k) + f64(0.5));
+}
+
+// One call; shapes are [n, c, h, w] and [r, c, bins, bins].
+struct RoiCall {
+  Tensor x, rois, images;
+  Ints shape, bins;
+  RoiExpr roi;
+
+  // Returns the samples of a bin of box r along a dim of the image, 2 or 3.
+  BinExpr samples(size_t dim, const Expr& r, const Expr& bin) const {
+    const int64_t low = dim == 2 ? 1 : 0;
+    return roi.bin(roi.edge(rois, r, low), roi.edge(rois, r, low + 2), bin, bins[dim]);
+  }
+};
+
+// The samples of all bins of one box along one dim, as cells with weights: bin b has the entries
+// from begins[b] up to begins[b + 1]. All channels read them.
+struct BinCells {
+  const RoiCall& call;
+  size_t dim;
+  int64_t extent, bins, most;
+  Tensor begins, cells, weights;
+  Scalar used{"used", DType::kI64}, slot{"slot", DType::kI64};
+
+  BinCells(const RoiCall& of, size_t along)
+      : call(of), dim(along), extent(of.shape[along]), bins(of.bins[along]) {
+    // A sample has two cells. Where boxes give the number of samples, a bin has one, or they are
+    // more than half a cell apart; those outside of the image are left out.
+    const int64_t ratio = of.roi.ratio;
+    most = 2 * (ratio > 0 ? ratio * bins : bins + 2 * (extent + 2));
+    begins = Tensor("begins", DType::kI64, {Expr(bins + 1)});
+    cells = Tensor("cells", DType::kI64, {Expr(most)});
+    weights = Tensor("weights", DType::kF64, {Expr(most)});
+  }
+  te::Stmt in(te::Stmt body) const {
+    for (const Tensor& table : {begins, cells, weights})
+      body = te::make_alloc(table, te::Scope::kWorkspace, std::move(body));
+    return body;
+  }
+  // Appends a cell of bin b, or adds to the weight of one of the two before. A weight of 0 has an
+  // entry of its own: times an infinity it is NaN, and the sum of both weights is not.
+  te::Stmt add(const Expr& b, const Expr& cell, const Expr& weight) const {
+    std::vector<te::Stmt> steps = {slot.set(used.get())};
+    for (int64_t back : {1, 2}) {
+      const Expr at = used.get() - back;
+      const Expr joins = cells(at) == cell && f64(0) < weights(at) && f64(0) < weight;
+      steps.push_back(te::make_if(begins(b) <= at, te::make_if(joins, slot.set(at))));
+    }
+    const te::Stmt append =
+        te::make_block({te::make_store(cells, {used.get()}, cell),
+                        te::make_store(weights, {used.get()}, weight), used.set(used.get() + 1)});
+    const te::Stmt join = te::make_store(weights, {slot.get()}, weights(slot.get()) + weight);
+    steps.push_back(te::make_if(slot.get() == used.get(), append, join));
+    return te::make_if(is_within(cell, extent), te::make_block(std::move(steps)));
+  }
+  // Fills the tables for box r.
+  te::Stmt fill(const Expr& r) const {
+    const auto last = static_cast<double>(extent - 1);
+    te::Stmt all = te::loop("bin", bins, [&](Expr b) {
+      const BinExpr axis = call.samples(dim, r, b);
+      te::Stmt samples = te::loop("sample", axis.count, [&](Expr k) {
+        te::Var at("at", DType::kF64), cell("cell");
+        const Expr position = position_in(axis, k);
+        const Expr part = Expr(at) - te::cast(DType::kF64, cell);
+        const te::Stmt both =
+            te::make_block({add(b, cell, f64(1) - part), add(b, Expr(cell) + 1, part)});
+        return te::make_if(f64(-1) <= position && position <= f64(last + 1),
+                           te::make_let(at, clamped_position(position, 0, last),
+                                        te::make_let(cell, floor_cell(at), both)));
+      });
+      return te::make_block({te::make_store(begins, {b}, used.get()), samples});
+    });
+    const te::Stmt end = te::make_store(begins, {Expr(bins)}, used.get());
+    return used.in(slot.in(te::make_block({used.set(0), all, end})));
+  }
+  // Loops over the entries of bin b.
+  te::Stmt each(const Expr& b,
+                const std::function<te::Stmt(const Expr&, const Expr&)>& body) const {
+    te::Var entry("entry"), cell("cell");
+    const te::Stmt step = te::make_let(cell, cells(entry), body(cell, weights(entry)));
+    return te::make_for(entry, begins(b), begins(b + 1) - begins(b), te::LoopKind::kSerial, step);
+  }
+};
+
+// Writes the means of one box: sum of row weight * (sum of column weight * cell), per channel.
+te::Stmt means_of_box(const RoiCall& call, const Tensor& y, const Expr& r) {
+  const BinCells rows(call, 2), columns(call, 3);
+  const Scalar sum("sum", DType::kF64), line("line", DType::kF64);
+  const Expr samples = call.samples(2, r, 0).count * call.samples(3, r, 0).count;
+  te::Var image("image"), count("count", DType::kF64);
+  te::Stmt means = nested_loops({call.bins.begin() + 1, call.bins.end()}, [&](const Exprs& i) {
+    te::Stmt cells = rows.each(i[1], [&](const Expr& row, const Expr& row_weight) {
+      te::Stmt one_row = columns.each(i[2], [&](const Expr& column, const Expr& weight) {
+        return line.set(line.get() + weight * as_f64(call.x(Expr(image), i[0], row, column)));
+      });
+      return te::make_block(
+          {line.set(f64(0)), one_row, sum.set(sum.get() + row_weight * line.get())});
+    });
+    const Expr mean = converted_to(y.dtype(), sum.get() / Expr(count));
+    return te::make_block({sum.set(f64(0)), cells, te::make_store(y, {r, i[0], i[1], i[2]}, mean)});
+  });
+  means = te::make_let(count, te::cast(DType::kF64, max(samples, 1)), means);
+  means = te::make_let(image, call.images(r), sum.in(line.in(means)));
+  return rows.in(columns.in(te::make_block({rows.fill(r), columns.fill(r), means})));
+}
+
+// Writes one bin by its samples, one after another.
+te::Stmt bin_by_samples(const RoiCall& call, const Tensor& y, const Exprs& i, const Scalar& sum,
+                        bool is_max) {
+  const BinExpr rows = call.samples(2, i[0], i[2]), columns = call.samples(3, i[0], i[3]);
+  PlaneExpr plane{call.x, call.images(i[0]), i[1], call.shape[2], call.shape[3]};
+  te::Stmt samples = te::loop("row", rows.count, [&](Expr row) {
+    return te::loop("column", columns.count, [&](Expr column) {
+      Expr total = sum.get();
+      for (const Expr& part :
+           edge_corners(plane, position_in(rows, row), position_in(columns, column)))
+        total = is_max ? greatest_of(total, part) : total + part;
+      return sum.set(total);
+    });
+  });
+  Expr count = rows.count * columns.count;
+  Expr mean = sum.get() / te::cast(DType::kF64, max(count, 1));
+  Expr value = is_max ? select(Expr(0) < count, sum.get(), f64(0)) : mean;
+  Expr start = f64(is_max ? -std::numeric_limits<double>::infinity() : 0);
+  te::Stmt give = te::make_store(y, i, converted_to(y.dtype(), value));
+  return te::make_block({sum.set(start), samples, give});
+}
+
 // Computes by a procedure, as the number of samples may come from the boxes.
 Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  const Tensor &x = in[0], &rois = in[1];
-  Ints shape = extents(x);
+  const Ints shape = extents(in[0]), bins = static_extents(out[0]->shape);
   const Tensor images = checked_indices(builder, "roi_align", in[2], {{0, shape[0]}});
-  Ints bins = static_extents(out[0]->shape);
   BYOC_CHECK(shape.size() == 4 && bins.size() == 4, "boxes of rank ", shape.size(), " become ",
              out[0]);
-  bool half_pixel = attrs.b("half_pixel", true);
-  RoiExpr roi{attrs.i("sampling_ratio", 0), attrs.f("spatial_scale", 1), half_pixel ? 0.5 : 0,
-              half_pixel ? 0.0 : 1.0};
+  const bool half_pixel = attrs.b("half_pixel", true);
+  const RoiExpr roi{attrs.i("sampling_ratio", 0), attrs.f("spatial_scale", 1), half_pixel ? 0.5 : 0,
+                    half_pixel ? 0.0 : 1.0};
+  const RoiCall call{in[0], in[1], images, shape, bins, roi};
   const bool is_max = attrs.s("mode", "average") == "max";
-  Scalar sum("sum", DType::kF64);
-  auto cell = [&](const Tensor& y, const Exprs& i) {
-    BinExpr rows = roi.bin(roi.edge(rois, i[0], 1), roi.edge(rois, i[0], 3), i[2], bins[2]);
-    BinExpr columns = roi.bin(roi.edge(rois, i[0], 0), roi.edge(rois, i[0], 2), i[3], bins[3]);
-    PlaneExpr plane{x, images(i[0]), i[1], shape[2], shape[3]};
-    auto position = [](const BinExpr& axis, const Expr& k) {
-      return axis.start + axis.step * (te::cast(DType::kF64, k) + f64(0.5));
-    };
-    te::Stmt samples = te::loop("row", rows.count, [&](Expr row) {
-      return te::loop("column", columns.count, [&](Expr column) {
-        Expr total = sum.get();
-        for (const Expr& part : edge_corners(plane, position(rows, row), position(columns, column)))
-          total = is_max ? greatest_of(total, part) : total + part;
-        return sum.set(total);
-      });
-    });
-    Expr count = rows.count * columns.count;
-    Expr mean = sum.get() / te::cast(DType::kF64, max(count, 1));
-    Expr value = is_max ? select(Expr(0) < count, sum.get(), f64(0)) : mean;
-    Expr start = f64(is_max ? -std::numeric_limits<double>::infinity() : 0);
-    te::Stmt give = te::make_store(y, i, converted_to(x.dtype(), value));
-    return te::make_block({sum.set(start), samples, give});
-  };
-  return builder.procedure("roi_align", {*out[0]}, {x, rois, images}, [&](const Tensors& y) {
-    return sum.in(nested_loops(bins, [&](const Exprs& i) { return cell(y[0], i); }));
+  const bool has_tables = !is_max && static_cast<double>(roi.ratio) <= kMostSamples;
+  const Scalar sum("sum", DType::kF64);
+  return builder.procedure("roi_align", {*out[0]}, {in[0], in[1], images}, [&](const Tensors& y) {
+    if (has_tables)
+      return te::loop("box", bins[0], [&](Expr r) { return means_of_box(call, y[0], r); });
+    return sum.in(nested_loops(
+        bins, [&](const Exprs& i) { return bin_by_samples(call, y[0], i, sum, is_max); }));
   });
 }
 
@@ -265,8 +377,7 @@ Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, co
 void add_roi_align_ops(OpRegistry& ops) {
   ops.add({.name = "roi_align",
            .doc = "The mean of bilinear samples in each of output_height x output_width bins of "
-                  "each box, or "
-                  "the greatest of their weighted cells.",
+                  "each box, or the greatest of their weighted cells.",
            .inputs = {{"x", "float [n, c, h, w]"},
                       {"rois", "as x: [r, 4], x1 y1 x2 y2"},
                       {"batch_indices",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution, pooling, sampling of images.
 #include <algorithm>
+#include <cmath>
 
 #include "grow.h"
 
@@ -286,9 +287,13 @@ bool grow_roi_align(Grower& g) {
   int64_t r = g.between(1, 3);
   std::vector<double> boxes, batch;
   for (int64_t k = 0; k < r; ++k) {
-    double left = g.real(0, 2), top = g.real(0, 2);
-    boxes.insert(boxes.end(), {left, top, left + g.real(1, 4), top + g.real(1, 4)});
     batch.push_back(static_cast<double>(g.between(0, g.dim(x, 0) - 1)));
+    // Some boxes are outside of the image in part, empty or large; some end on cells.
+    double left = g.real(-2, 3), top = g.real(-2, 3);
+    boxes.insert(boxes.end(), {left, top, left + g.real(-0.5, 4), top + g.real(1, 12)});
+    if (!g.chance(0.3)) continue;
+    for (size_t edge = boxes.size() - 4; edge < boxes.size(); ++edge)
+      boxes[edge] = std::round(boxes[edge]);
   }
   Ref rois = g.constant_ints(g.type(x)->dtype, {r, 4}, boxes);
   Ref images = g.constant_ints(DType::kI64, {r}, batch);

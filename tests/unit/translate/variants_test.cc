@@ -332,6 +332,25 @@ INSTANTIATE_TEST_SUITE_P(
          {DType::kF32, DType::kF64},
          {-3, 15},
          {0, 1}},
+        // Bins of several cells, samples that share them, boxes far outside, the greatest cell.
+        {"roi_align",
+         {"T[2,3,11,4]", "T[9,4]", "i64[9]"},
+         "output_height=2, output_width=1",
+         {DType::kF32, DType::kF16, DType::kF64},
+         {-8, 20},
+         {0, 1}},
+        {"roi_align",
+         {"T[1,2,5,1]", "T[7,4]", "i64[7]"},
+         "output_height=3, output_width=4, sampling_ratio=2, spatial_scale=0.3",
+         {DType::kF32, DType::kF64},
+         {-40, 40},
+         {0, 0}},
+        {"roi_align",
+         {"T[1,2,7,6]", "T[5,4]", "i64[5]"},
+         "output_height=2, output_width=3, mode=\"max\"",
+         {DType::kF32, DType::kF64},
+         {-3, 9},
+         {0, 0}},
     }));
 
 INSTANTIATE_TEST_SUITE_P(
