@@ -136,31 +136,63 @@ Result<RefKernel> reference_deform(Types in, Types out, const Attrs& attrs) {
   });
 }
 
+// Where each tap of each cell samples, for all channels of an offset group: per dim the cell before
+// the position, and the part of the next cell. A position far outside has a cell outside.
+struct DeformPlaces {
+  std::vector<Tensor> cells, parts;  // [n, groups * taps, cells...]
+};
+
+DeformPlaces places_of(te::Builder& builder, const DeformPlan& plan, const Tensor& offset,
+                       const Ints& x, const Exprs& out) {
+  const auto rank = static_cast<int64_t>(plan.rank());
+  Exprs shape = out;
+  shape[1] = plan.groups * plan.taps;
+  DeformPlaces places;
+  int64_t inner = plan.taps;
+  for (size_t d = 0; d < plan.rank(); ++d) {
+    const Window& w = plan.windows[d];
+    inner /= w.kernel;
+    const int64_t below = inner;
+    const Tensor position = builder.compute(cat("position", d), shape, [&](const Exprs& i) {
+      const Expr tap = floor_mod(floor_div(i[1], below), w.kernel);
+      const Expr corner = i[2 + d] * w.stride - w.pad_begin + tap * w.dilation;
+      Exprs at = i;
+      at[1] = i[1] * rank + static_cast<int64_t>(d);
+      return te::cast(DType::kF64, corner) + te::cast(DType::kF64, widened(offset(at)));
+    });
+    const auto taps_at = [&](const Exprs& i) { return linear_taps(position(i), x[2 + d]); };
+    places.cells.push_back(builder.compute(cat("cell", d), shape, [&](const Exprs& i) {
+      const TapsExpr taps = taps_at(i);
+      return select(taps.near, taps.cells[0], Expr(-2));
+    }));
+    places.parts.push_back(builder.compute(cat("part", d), shape, [&](const Exprs& i) {
+      const TapsExpr taps = taps_at(i);
+      return select(taps.near, taps.weights[1], f64(0));
+    }));
+  }
+  return places;
+}
+
 Result<Tensors> compute_deform(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   std::vector<TypeId> types;
   for (const Tensor& tensor : in)
     types.push_back(TensorType{tensor.dtype(), make_shape(extents(tensor))});
   BYOC_TRY(DeformPlan plan, read_plan(types, attrs));
-  const int64_t rank = static_cast<int64_t>(plan.rank());
   const Ints x = extents(in[0]);
+  const Exprs shape = te::extents_of(*out[0]);
   const int64_t shared = std::max<int64_t>(x[1] / plan.groups, 1) * plan.taps;
-  return one(builder.compute(kOp, te::extents_of(*out[0]), [&](const Exprs& i) {
+  const DeformPlaces places = places_of(builder, plan, in[1], x, shape);
+  return one(builder.compute(kOp, shape, [&](const Exprs& i) {
     BYOC_CHECK(i.size() == plan.rank() + 2, i.size(), " indices for ", plan.rank(), " windows");
-    Expr tap = floor_mod(i[1], plan.taps), channel = floor_div(i[1], plan.taps);
-    Expr field = floor_div(i[1], shared) * plan.taps + tap;  // of the offset group
+    const Expr tap = floor_mod(i[1], plan.taps), channel = floor_div(i[1], plan.taps);
     Exprs at = i;
-    std::vector<TapsExpr> taps(plan.rank());
-    Expr rest = tap;
-    for (size_t d = plan.rank(); d-- > 0;) {
-      const Window& w = plan.windows[d];
-      Expr corner = i[2 + d] * w.stride - w.pad_begin + floor_mod(rest, w.kernel) * w.dilation;
-      rest = floor_div(rest, w.kernel);
-      at[1] = field * rank + static_cast<int64_t>(d);
-      Expr shift = te::cast(DType::kF64, widened(in[1](at)));
-      taps[d] = linear_taps(te::cast(DType::kF64, corner) + shift, x[2 + d]);
+    at[1] = floor_div(i[1], shared) * plan.taps + tap;  // of the offset group
+    std::vector<TapsExpr> taps;
+    for (size_t d = 0; d < plan.rank(); ++d) {
+      const Expr cell = places.cells[d](at), part = places.parts[d](at);
+      taps.push_back({{cell, cell + 1}, {f64(1) - part, part}, {}});
     }
     Expr value = sampled(in[0], {i[0], channel}, taps);
-    at[1] = field;
     if (in.size() > 2) value = value * te::cast(DType::kF64, widened(in[2](at)));
     return converted_to(in[0].dtype(), value);
   }));
