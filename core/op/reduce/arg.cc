@@ -206,6 +206,13 @@ struct HeapLoops {
   Expr before(const Expr& a, const Expr& b) const {
     return before(values(place(a)), indices(place(a)), values(place(b)), indices(place(b)));
   }
+  // Returns whether an element comes before the root, which is earlier in the line: equals lose.
+  // Nearly all elements lose by the first compare. NaN is the greatest value.
+  Expr beats_root(const Expr& element) const {
+    const Expr x = widened(element), root = widened(values(place(0)));
+    const Expr wins = largest ? !(x <= root) : !(root <= x);
+    return is_float(x.dtype()) ? wins && !is_nan(largest ? root : x) : wins;
+  }
   te::Stmt set(const Expr& j, Expr value, Expr index) const {
     return te::make_block({te::make_store(values, place(j), std::move(value)),
                            te::make_store(indices, place(j), std::move(index))});
@@ -244,8 +251,7 @@ te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t 
       te::loop("j", k / 2, [&](Expr j) { return heap.sift_down(Expr(k / 2 - 1) - j, k, levels); });
   te::Stmt rest = te::loop("j", extent - k, [&](Expr step) {
     Expr j = step + k;
-    Expr wins = heap.before(element(j), j, heap.values(heap.place(0)), heap.indices(heap.place(0)));
-    return te::make_if(wins,
+    return te::make_if(heap.beats_root(element(j)),
                        te::make_block({heap.set(0, element(j), j), heap.sift_down(0, k, levels)}));
   });
   te::Stmt sort = te::loop("j", k - 1, [&](Expr j) {

@@ -197,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"topk", {"T[2,9,2]"}, "k=9, axis=1", kNumbers, {-2, 2}},
         {"topk", {"T[2,9,2]"}, "k=5, axis=1, largest=false", kNumbers, {-2, 2}},
         {"topk", {"T[3,7]"}, "k=1", kNumbers, {-2, 2}},
+        {"topk", {"T[2,61]"}, "k=4", kNumbers, {-9, 9}},
+        {"topk", {"T[61,2]"}, "k=3, axis=0, largest=false", kNumbers, {-9, 9}},
         {"topk", {"T[3,7]"}, "k=0", kNumbers, {-2, 2}},
         {"cumsum", {"T[3,7,2]"}, "axis=1, exclusive=true", kNumbers},
         {"cumsum", {"T[3,7,2]"}, "axis=1, reverse=true", kNumbers},
