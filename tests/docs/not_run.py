@@ -26,6 +26,8 @@ def check_help(command, tree, build):
     if not os.access(os.path.join(tree, program), os.X_OK) and not program.endswith(".py"):
         return f"{words[0]} is no program"
     call = [sys.executable, program] if program.endswith(".py") else [os.path.join(tree, program)]
+    if words[0] == "build/bin/byoc":
+        call.append(words[1])
     text = output_of(*call, "--help", folder=tree)
     missing = [option for option in options_of(command) if not re.search(rf"(?<![\w-]){option}(?![\w-])", text)]
     return f"{words[0]} --help has no option {missing[0]}" if missing else None
@@ -88,6 +90,7 @@ RULES = (
     Rule(r"build-asan/bin/\w+", "it needs a build with sanitizers", check_program),
     Rule(r"ctest --test-dir build ", "ctest inside of ctest writes to the same log", check_tests),
     Rule(r"build/bin/bench_\w+(?! --write)\b", "it measures for minutes", check_help),
+    Rule(r"build/bin/byoc bench --ops --|bench/ops/table\.py default", "it measures for minutes", check_help),
     Rule(r"bench/peers/compare\.py", "it installs other runtimes, and needs networks of 2.5 GB", check_help),
     Rule(r"bench/tuning/(gain|networks|pick)\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),
     Rule(r"tests/fuzz/planted\.py --work", "it rebuilds the plugins forty times", check_help),
