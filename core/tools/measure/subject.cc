@@ -228,8 +228,8 @@ Result<std::vector<ComparedValue>> compare_outputs(const Subject& subject,
       counted.shrink(timed.session().output_dims(timed.context(), k));
       got = &counted;
     }
-    out.push_back(compare_value(timed.session().outputs()[k].name, *got, subject.right[k],
-                                std::move(limit)));
+    out.push_back(
+        compare_value(timed.session().outputs()[k].name, *got, subject.right[k], std::move(limit)));
   }
   return out;
 }
