@@ -121,12 +121,11 @@ def make(package: str, build: Path, output: Path) -> Path:
 
 def pack_again(wheel: Path, target: Path) -> None:
     """Writes the wheel again with its files in order and without times: equal bytes each time."""
-    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+    with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(target, "w") as out:
         for entry in sorted(source.infolist(), key=lambda entry: (".dist-info/" in entry.filename, entry.filename)):
             copy = zipfile.ZipInfo(entry.filename, (1980, 1, 1, 0, 0, 0))
             copy.external_attr = entry.external_attr
-            copy.compress_type = zipfile.ZIP_DEFLATED
-            out.writestr(copy, source.read(entry))
+            out.writestr(copy, source.read(entry), zipfile.ZIP_DEFLATED, 9)  # a ZipInfo has a level of its own
 
 
 def main() -> None:
