@@ -83,9 +83,11 @@ double terms_of(const Call& call) {
   if (call.is_conv()) return terms_of_conv(call);
   if (kReductions.contains(name) || name == "global_average_pool" || name == "global_lp_pool")
     return call.count(0) / static_cast<double>(element_count(call.results[0].type));
-  if (kAlongAxis.contains(name)) {
+  if (kAlongAxis.contains(name) || name == "dft") {
     const int64_t axis = call.attrs.i("axis");
-    return call.dim(0, axis < 0 ? rank - static_cast<size_t>(-axis) : static_cast<size_t>(axis));
+    const double parts = name == "dft" ? 2 : 1;  // of a complex number
+    return parts *
+           call.dim(0, axis < 0 ? rank - static_cast<size_t>(-axis) : static_cast<size_t>(axis));
   }
   if (kPools.contains(name)) return product_of(call.attrs.ints("kernel_shape"));
   if (kProducts.contains(name))
@@ -123,6 +125,40 @@ Result<Values> of_magnitudes(const Call& call, size_t result) {
   for (const Known& known : call.results) out.push_back(known.type);
   BYOC_TRY(auto results, byoc::evaluate(call.op, attrs, in, out, pointers));
   return elements(out[result], *results[result]);
+}
+
+/// Returns per result of a transform the sum of the magnitudes that it adds up: that of its line,
+/// which is what the transform of the magnitudes has at frequency 0.
+Result<Values> scale_of_transform(const Call& call) {
+  const Shape& x = call.shape();
+  const auto rank = static_cast<int64_t>(x.size());
+  const int64_t given = call.attrs.i("axis");
+  const auto axis = static_cast<size_t>(given < 0 ? given + rank : given);
+  const bool is_inverse = call.attrs.b("inverse", false);
+  const bool is_real = is_inverse && call.attrs.b("onesided", false);
+  int64_t length = call.attrs.i("length", 0);
+  if (length == 0) length = is_real ? 2 * (x[axis].extent() - 1) : x[axis].extent();
+  TensorType lines = *call.args[0]->type;
+  lines.shape[axis] = Dim(length), lines.shape.back() = Dim(2);
+  Attrs attrs = call.attrs;
+  attrs.set("inverse", false);
+  attrs.set("onesided", false);
+  attrs.set("length", length);
+  const std::vector<Known> transformed = {Known{.type = lines}};
+  BYOC_TRY(const Values sums, of_magnitudes({call.op, attrs, call.args, transformed}, 0));
+  size_t inner = 1;  // elements of a line's neighbour
+  for (size_t d = axis + 1; d + 1 < x.size(); ++d) inner *= static_cast<size_t>(x[d].extent());
+  const Shape& y = call.results[0].type->shape;
+  const auto frequencies = static_cast<size_t>(y[axis].extent());
+  const auto parts = static_cast<size_t>(y.back().extent());
+  const double factor = (is_real ? 2 : 1) / (is_inverse ? static_cast<double>(length) : 1);
+  Values out(static_cast<size_t>(element_count(call.results[0].type)));
+  for (size_t k = 0; k < out.size(); ++k) {
+    const size_t column = k / parts % inner, line = k / parts / inner / frequencies;
+    const size_t first = (line * static_cast<size_t>(length) * inner + column) * 2;
+    out[k] = factor * (sums[first] + sums[first + 1]);
+  }
+  return out;
 }
 
 /// Returns the row of each element: those that a norm adds up are in one row.
@@ -172,6 +208,7 @@ Result<Values> scale_of(const Call& call) {
   if (name == "sum" || name == "mean" || name == "average_pool" || name == "global_average_pool" ||
       name == "cumsum" || kProducts.contains(name) || call.is_conv())
     return of_magnitudes(call, 0);
+  if (name == "dft") return scale_of_transform(call);
   Values y = elements(call.results[0].type, *call.results[0].right);
   if (name == "log_softmax" || name == "log_sum_exp") return Values(y.size(), 1);
   if (name == "log_sum") {

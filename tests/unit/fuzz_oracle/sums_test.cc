@@ -196,5 +196,22 @@ TEST(SumErrors, OfShortSumsAreSmall) {
   EXPECT_LT(error_of_sum(1000, DType::kF64), 100 * 0x1p-53);
 }
 
+// A coefficient next to nothing is a sum of the line's size: its error is relative to that.
+TEST(Transforms, MayBeAddedInAnyOrder) {
+  for (const int64_t line : {50, 64}) {
+    const auto n = static_cast<size_t>(line);
+    const Floats32 x = numbers(n);
+    const Evaluated wanted = evaluated("dft", {{x, {1, line, 1}}});
+    const std::vector<double> right = elements(wanted.results[0].type, *wanted.results[0].right);
+    Floats32 got(right.begin(), right.end());
+    got[n + 1] += 1e-6f;  // the imaginary part in the middle, which is 0
+    EXPECT_EQ(difference_of(got, wanted), "") << line;
+    got[n + 1] += 1e-3f;
+    EXPECT_NE(difference_of(got, wanted), "") << line;
+    const Evaluated back = evaluated("dft", {{got, {1, line, 2}}}, {{"inverse", true}});
+    EXPECT_EQ(allowed_errors(back.results[0]).size(), 2 * n);
+  }
+}
+
 }  // namespace
 }  // namespace byoc::fuzz
