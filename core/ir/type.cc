@@ -4,18 +4,13 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "core/ir/dim_maker.h"
 #include "core/ir/interner.h"
 #include "core/ir/quote.h"
 
 namespace byoc {
 namespace {
 
-struct NamedSize {
-  Symbol name;
-  int64_t min = 0, max = 0;
-  bool is_counted = false;
-  bool operator==(const NamedSize&) const = default;
-};
 struct HashNamedSize {
   size_t operator()(const NamedSize& s) const {
     return mixed_hash(mixed_hash(s.name.id(), static_cast<size_t>(s.min)),
@@ -72,20 +67,36 @@ auto& type_lists() {
   return *table;
 }
 
-// Adds the current owner by interning the names again.
+const NamedSize& size_of(Dim dim) { return DimMaker::size_of(dim); }
+
+// Adds the current owner by interning the sizes again.
 void own_named_sizes(const Shape& shape) {
   for (Dim dim : shape) {
-    if (dim.is_counted()) Dim::counted(dim.name(), dim.max());
-    else if (!dim.is_static()) Dim::symbol(dim.name(), dim.min(), dim.max());
+    if (!dim.is_static()) intern_size(size_of(dim));
   }
 }
 
+}  // namespace
+
 int64_t intern_size(const NamedSize& size) {
   return ~static_cast<int64_t>(named_sizes().intern(
-      size, [&] { return size; }, [&] { own(size.name); }));
+      size, [&] { return size; },
+      [&] {
+        own(size.name);
+        own_named_sizes(size.sizes);
+      }));
 }
 
-}  // namespace
+const NamedSize& DimMaker::size_of(Dim dim) {
+  BYOC_CHECK(!dim.is_static(), "the size of dim ", dim);
+  return named_sizes()[static_cast<uint32_t>(~dim.value_)];
+}
+
+Dim DimMaker::make(const NamedSize& size) {
+  Dim dim;
+  dim.value_ = intern_size(size);
+  return dim;
+}
 
 void own(Symbol symbol) { symbols().add_owner(symbol.id()); }
 
@@ -114,20 +125,18 @@ Dim::Dim(int64_t extent) : value_(extent) { BYOC_CHECK(extent >= 0, "a dim canno
 
 Dim Dim::symbol(Symbol name, int64_t min, int64_t max) {
   BYOC_CHECK(!name.empty() && min >= 0 && min <= max, "bad bounds of dim ", name);
-  Dim dim;
-  dim.value_ = intern_size({name, min, max, false});
-  return dim;
+  return DimMaker::make({name, min, max, NamedSize::kNamed, {}});
 }
 
 Dim Dim::counted(Symbol name, int64_t max) {
   BYOC_CHECK(!name.empty() && max >= 0 && max != kUnbounded, "bad bound of counted dim ", name);
-  Dim dim;
-  dim.value_ = intern_size({name, 0, max, true});
-  return dim;
+  return DimMaker::make({name, 0, max, NamedSize::kCounted, {}});
 }
 
-bool Dim::is_counted() const {
-  return !is_static() && named_sizes()[static_cast<uint32_t>(~value_)].is_counted;
+bool Dim::is_counted() const { return !is_static() && size_of(*this).kind == NamedSize::kCounted; }
+
+bool Dim::is_expression() const {
+  return !is_static() && size_of(*this).kind == NamedSize::kExpression;
 }
 
 int64_t Dim::extent() const {
@@ -137,20 +146,27 @@ int64_t Dim::extent() const {
 
 Symbol Dim::name() const {
   BYOC_CHECK(!is_static(), "name of dim ", *this);
-  return named_sizes()[static_cast<uint32_t>(~value_)].name;
+  return size_of(*this).name;
 }
 
-int64_t Dim::min() const {
-  return is_static() ? value_ : named_sizes()[static_cast<uint32_t>(~value_)].min;
-}
+int64_t Dim::min() const { return is_static() ? value_ : size_of(*this).min; }
 
-int64_t Dim::max() const {
-  return is_static() ? value_ : named_sizes()[static_cast<uint32_t>(~value_)].max;
-}
+int64_t Dim::max() const { return is_static() ? value_ : size_of(*this).max; }
 
 void print_to(std::string& out, Dim dim) {
   if (dim.is_static()) {
     out += std::to_string(dim.extent());
+    return;
+  }
+  if (dim.is_expression()) {
+    out += cat("(", dim.name());
+    const char* separator = " : ";
+    for (Dim size : size_of(dim).sizes) {
+      out += separator;
+      print_to(out, size);
+      separator = ", ";
+    }
+    out += ')';
     return;
   }
   if (dim.is_counted()) out += '?';

@@ -39,8 +39,9 @@ class Symbol {
 /// Appends the text.
 inline void print_to(std::string& out, Symbol symbol) { out.append(symbol.text()); }
 
-/// One extent: a number >= 0, a named size with bounds, or a counted size: a named one with an
-/// upper bound that each run of a program finds. 8 bytes; equal when name, bounds and kind are.
+/// One extent: a number >= 0, a named size with bounds, an expression of named sizes (ir/dim.h), or
+/// a counted size: a named one with an upper bound that each run of a program finds. 8 bytes; equal
+/// when name, bounds and kind are.
 class Dim {
  public:
   /// A number.
@@ -53,16 +54,20 @@ class Dim {
 
   bool is_static() const { return value_ >= 0; }  ///< true for a number
   bool is_counted() const;                        ///< true for what counted() made
+  bool is_expression() const;                     ///< true for what arithmetic with sizes made
   int64_t extent() const;                         ///< only when is_static()
-  Symbol name() const;                            ///< only when not
-  int64_t min() const;                            ///< the extent itself when static
-  int64_t max() const;                            ///< the extent itself when static
+  Symbol name() const;  ///< only when not static; of an expression its text
+  int64_t min() const;  ///< the extent itself when static
+  int64_t max() const;  ///< the extent itself when static
   friend bool operator==(Dim, Dim) = default;
 
  private:
-  int64_t value_;  // >= 0, or ~index of the named size
+  friend class DimMaker;  // core/ir/dim.cc
+  int64_t value_;         // >= 0, or ~index of the named size
 };
-void print_to(std::string& out, Dim dim);  ///< "3", "N", "N<=64", "2<=N<=64", counted "?n<=64"
+/// Appends "3", "N", "N<=64", "2<=N<=64", counted "?n<=64", or of an expression its text and its
+/// sizes, "(B*T : B, 1<=T<=64)".
+void print_to(std::string& out, Dim dim);
 
 using Shape = std::vector<Dim>;                       ///< The dims of a tensor.
 void print_to(std::string& out, const Shape& shape);  ///< "[1,3,N]"

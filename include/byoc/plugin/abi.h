@@ -39,7 +39,7 @@ extern "C" {
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
 /// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
 /// 8: the slot `partition`, reserved before.
-#define BYOC_ABI_MINOR 8
+#define BYOC_ABI_MINOR 9
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
@@ -400,6 +400,10 @@ typedef struct byoc_call {
   /// its counted dims, and memory for them. run writes the dims of this run, at most the bounds,
   /// and the elements in row-major order of these dims, from the begin of the memory.
   int64_t* const* out_shapes;
+  /// Since minor 9, for functions of plugins with BYOC_PLUGIN_OPEN_SIZES whose types have open dims:
+  /// the sizes of this run, in the order of "sizes" in the graph JSON; NULL for others. The views of
+  /// inputs and outputs have the dims of this run.
+  const int64_t* sizes;
 } byoc_call;
 
 /// A place to write bytes or text to. Owned by the host and valid until the call returns.
@@ -465,7 +469,11 @@ enum byoc_plugin_flags {
   /// pixel each, a depthwise one, and another of one pixel each, or a depthwise one with one of the
   /// others, and ops on elements between them and after; all in blocks of channels. Hosts of minor
   /// 8 and later form none by themselves, as with BYOC_PLUGIN_ATTENTION.
-  BYOC_PLUGIN_CHAINS = 64
+  BYOC_PLUGIN_CHAINS = 64,
+  /// Since minor 9. The plugin compiles functions with open dims: sizes that the inputs of a run
+  /// have, with bounds, and expressions of them. Other plugins get no op that reads or gives a value
+  /// with an open dim.
+  BYOC_PLUGIN_OPEN_SIZES = 128
 };
 
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.
@@ -578,6 +586,7 @@ typedef struct byoc_native_call {
   const byoc_host* host;         ///< for parallel_for and the like
   uint64_t call_id;              ///< for span; 0 when nothing is recorded
   byoc_native_failure* failure;  ///< since minor 2; optional: test with BYOC_HAS
+  const int64_t* sizes;          ///< since minor 9, as byoc_call.sizes
 } byoc_native_call;
 
 /// One function of a native module. In static storage of the module.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetic with dims: canonical forms, bounds, and values against arithmetic with numbers.
+#include "byoc/ir/dim.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "byoc/base/size_expression.h"
+
+namespace byoc {
+namespace {
+
+const Dim kB = Dim::symbol("B", 1, 4), kT = Dim::symbol("T", 1, 128), kP = Dim::symbol("P");
+
+std::string text(Dim dim) { return cat(dim); }
+Dim ok(Result<Dim> dim) {
+  EXPECT_TRUE(dim.ok()) << dim.status().message();
+  return dim.ok() ? *dim : Dim(0);
+}
+
+TEST(Dim, ArithmeticHasOneForm) {
+  EXPECT_EQ(ok(dim_product(kB, kT)), ok(dim_product(kT, kB)));
+  EXPECT_EQ(ok(dim_quotient(ok(dim_product(kT, Dim(2))), 2)), kT);
+  EXPECT_EQ(ok(dim_difference(ok(dim_sum(kT, kB)), kB)), kT);
+  EXPECT_EQ(ok(dim_difference(kT, kT)), Dim(0));
+  EXPECT_EQ(ok(dim_product(ok(dim_sum(kB, Dim(1))), kT)), ok(dim_sum(kT, ok(dim_product(kT, kB)))));
+  EXPECT_EQ(ok(dim_product(kB, Dim(0))), Dim(0));
+  EXPECT_EQ(ok(dim_min(kT, Dim(512))), kT);
+  EXPECT_EQ(ok(dim_max(kT, Dim(512))), Dim(512));
+  EXPECT_EQ(ok(dim_min(kB, Dim(1))), Dim(1));
+  EXPECT_EQ(dim_exact_quotient(ok(dim_product(ok(dim_product(kB, kT)), Dim(8))), kT),
+            ok(dim_product(kB, Dim(8))));
+  EXPECT_EQ(dim_exact_quotient(ok(dim_sum(kB, kT)), kT), std::nullopt);
+}
+
+TEST(Dim, PrintsTextAndSizes) {
+  EXPECT_EQ(text(ok(dim_product(kB, Dim(8)))), "(8*B : 1<=B<=4)");
+  const Dim long_one = ok(dim_difference(ok(dim_sum(ok(dim_product(kT, kB)), kP)), Dim(1)));
+  EXPECT_EQ(text(long_one), "(B*T+P-1 : 1<=B<=4, P, 1<=T<=128)");
+  EXPECT_EQ(text(ok(dim_ceil_quotient(kT, 2))), "(div(T+1,2) : 1<=T<=128)");
+  EXPECT_EQ(text(ok(dim_min(kT, kB))), "(min(B,T) : 1<=B<=4, 1<=T<=128)");
+}
+
+TEST(Dim, BoundsFollowFromSizes) {
+  const Dim product = ok(dim_product(kB, kT));
+  EXPECT_EQ(product.min(), 1);
+  EXPECT_EQ(product.max(), 512);
+  EXPECT_EQ(ok(dim_sum(kT, kP)).max(), Dim::kUnbounded);
+  EXPECT_EQ(ok(dim_difference(kT, Dim(1))).min(), 0);
+  EXPECT_FALSE(dim_difference(kB, Dim(5)).ok());
+  EXPECT_EQ(dim_difference(kB, Dim(5)).status().slug(), "size-bounds");
+  EXPECT_FALSE(dim_product(ok(dim_product(kT, Dim(INT64_MAX / 2))), Dim(3)).ok());
+}
+
+TEST(Dim, SubstitutesSizes) {
+  const Dim dim = ok(dim_sum(ok(dim_product(kB, kT)), Dim(3)));
+  auto put = [](Symbol name, Dim value) {
+    return [=](Dim size) { return size.name() == name ? std::optional(value) : std::nullopt; };
+  };
+  EXPECT_EQ(ok(with_sizes(ok(with_sizes(dim, put("B", 2))), put("T", 5))), Dim(13));
+  EXPECT_EQ(ok(with_sizes(dim, put("B", 1))), ok(dim_sum(kT, Dim(3))));
+  EXPECT_EQ(sizes_in(dim), (std::vector{kB, kT}));
+  EXPECT_EQ(ok(with_sizes(dim, put("B", kT))).name().str(), "T*T+3");
+}
+
+TEST(Dim, ParsesWhatItPrints) {
+  const std::vector<Dim> sizes = {kB, kT, kP};
+  for (const char* text : {"B*T", "8*B", "div(T+3,4)", "max(B,T)", "B*T+P-1", "2*T*div(P,3)"}) {
+    const Dim dim = ok(parse_dim_expression(text, sizes));
+    EXPECT_EQ(dim.name().str(), text);
+  }
+  for (const char* text :
+       {"", "B*", "B T", "div(B)", "div(B,0)", "div(B,T)", "(B", "\"B", "Q", "9999999999999999999"})
+    EXPECT_FALSE(parse_dim_expression(text, sizes).ok()) << text;
+  EXPECT_FALSE(parse_dim_expression(std::string(1000, '('), sizes).ok());
+  EXPECT_EQ(ok(parse_dim_expression("\"a b\"*2", std::vector{Dim::symbol("a b")})).name().str(),
+            "2*\"a b\"");
+}
+
+// Random trees are computed as dims, then evaluated; and computed with the numbers.
+TEST(Dim, EqualsArithmeticWithNumbers) {
+  std::mt19937 random(7);
+  const std::vector<Dim> sizes = {kB, kT, Dim::symbol("P", 1, 9)};
+  int compared = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::map<std::string, int64_t> values = {
+        {"B", 1 + random() % 4}, {"T", 1 + random() % 128}, {"P", 1 + random() % 9}};
+    Dim dim = sizes[random() % 3];
+    int64_t number = values.at(dim.name().str());
+    for (int step = 0; step < 6; ++step) {
+      const bool by_size = random() % 2 == 0;
+      const Dim other = by_size ? sizes[random() % 3] : Dim(1 + random() % 7);
+      const int64_t value = by_size ? values.at(other.name().str()) : other.extent();
+      Result<Dim> next(dim);
+      switch (random() % 6) {
+        case 0:
+          next = dim_sum(dim, other), number += value;
+          break;
+        case 1:
+          next = dim_product(dim, other), number *= value;
+          break;
+        case 2:
+          next = dim_quotient(dim, 3), number /= 3;
+          break;
+        case 3:
+          next = dim_min(dim, other), number = std::min(number, value);
+          break;
+        case 4:
+          next = dim_max(dim, other), number = std::max(number, value);
+          break;
+        case 5:
+          next = dim_ceil_quotient(dim, 4), number = (number + 3) / 4;
+          break;
+      }
+      dim = ok(std::move(next));
+    }
+    EXPECT_LE(dim.min(), number) << cat(dim);
+    EXPECT_GE(dim.max(), number) << cat(dim);
+    const Dim put = ok(with_sizes(
+        dim, [&](Dim size) { return std::optional(Dim(values.at(size.name().str()))); }));
+    EXPECT_EQ(put, Dim(number)) << cat(dim);
+    if (dim.is_static()) continue;
+    auto expression = SizeExpression::parse(dim.name().text());
+    ASSERT_TRUE(expression.ok());
+    std::vector<int64_t> at;
+    for (const std::string& name : expression->names()) at.push_back(values.at(name));
+    EXPECT_EQ(*expression->evaluate(at), number) << cat(dim);
+    ++compared;
+  }
+  EXPECT_GT(compared, 1000);
+}
+
+}  // namespace
+}  // namespace byoc
