@@ -69,12 +69,12 @@ Result<IRModule> bind_params(IRModule module, const std::map<std::string, BoundT
                              const PassContext& context) {
   if (values.empty()) return module;
   BYOC_TRY_STATUS(check_no_caller(module));
-  std::map<std::string, std::vector<int64_t>> shapes;
+  GivenShapes shapes;
   for (const auto& [name, tensor] : values) {
     BYOC_TRY(uint32_t param, find_input(module, name));
     TypeId type = module.function(module.entry).nodes[param].types[0];
     BYOC_TRY_STATUS(check_tensor(name, type, tensor));
-    if (!is_static(type->shape)) shapes[name] = static_extents(tensor.type.shape);
+    if (!is_static(type->shape)) shapes[name] = given_shape(tensor.type.shape);
   }
   if (!shapes.empty()) {
     BYOC_TRY(module, bind_shapes(std::move(module), shapes, context));

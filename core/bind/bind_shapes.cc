@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/open_shape.h"
 #include "byoc/pass/bind.h"
 #include "core/bind/entry.h"
 #include "core/bind/specialise.h"
@@ -20,28 +21,29 @@ namespace {
 
 using namespace simplify;
 
-using Extents = std::vector<int64_t>;
+using Extents = std::vector<GivenSize>;
 
 std::string shown(const Extents& extents) {
   std::string out;
-  for (int64_t extent : extents) out += cat(out.empty() ? "" : "x", extent);
+  for (const GivenSize& extent : extents) out += cat(out.empty() ? "" : "x", extent);
   return extents.empty() ? "a scalar" : out;
 }
 
-// The named sizes in the parameters of all functions, with the numbers that replace them.
+// The named sizes in the parameters of all functions, with the dims that replace them.
 class NamedSizes {
  public:
   explicit NamedSizes(const IRModule& module);
   Status bind(const Function& entry, const std::string& name, const Extents& extents);
   TypeId map(TypeId type);
+  Dim map(Dim dim) const;
 
  private:
   bool is_input(const Function& entry, const std::string& name, size_t rank) const;
   Status bind_input(const std::string& name, TypeId type, const Extents& extents);
-  Status bind_size(Symbol name, int64_t extent);
+  Status bind_size(Symbol name, const GivenSize& extent);
 
   std::map<Symbol, std::vector<Dim>> dims_;  // by name: each with its bounds
-  std::map<Symbol, int64_t> bound_;
+  std::map<Symbol, GivenSize> bound_;
   std::unordered_map<uint32_t, TypeId> mapped_;
 };
 
@@ -49,19 +51,20 @@ NamedSizes::NamedSizes(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
     for (TypeId type : signature(function).params) {
       for (Dim dim : type->shape) {
-        if (dim.is_static()) continue;
-        std::vector<Dim>& known = dims_[dim.name()];
-        if (std::find(known.begin(), known.end(), dim) == known.end()) known.push_back(dim);
+        for (Dim size : sizes_in(dim)) {
+          std::vector<Dim>& known = dims_[size.name()];
+          if (std::find(known.begin(), known.end(), size) == known.end()) known.push_back(size);
+        }
       }
     }
   }
 }
 
-Status NamedSizes::bind_size(Symbol name, int64_t extent) {
-  if (extent < 0)
+Status NamedSizes::bind_size(Symbol name, const GivenSize& extent) {
+  if (extent.least < 0)
     return invalid(cat("\"", name, "\" cannot be ", extent)).with_slug("shape-bounds");
   for (Dim dim : dims_[name]) {
-    if (dim.min() <= extent && extent <= dim.max()) continue;
+    if (dim.min() <= extent.least && extent.most <= dim.max()) continue;
     return invalid(cat("\"", name, "\" cannot be ", extent, ": the model has ", dim))
         .with_slug("shape-bounds");
   }
@@ -75,7 +78,7 @@ Status NamedSizes::bind_input(const std::string& name, TypeId type, const Extent
   bool fits = type->shape.size() == extents.size();
   for (size_t d = 0; fits && d < extents.size(); ++d) {
     Dim dim = type->shape[d];
-    fits = !dim.is_static() || dim.extent() == extents[d];
+    fits = !dim.is_static() || GivenSize(dim.extent()) == extents[d];
   }
   if (!fits) {
     return invalid(cat("\"", name, "\" is ", type, " and cannot be ", shown(extents)))
@@ -83,7 +86,8 @@ Status NamedSizes::bind_input(const std::string& name, TypeId type, const Extent
   }
   for (size_t d = 0; d < extents.size(); ++d) {
     Dim dim = type->shape[d];
-    if (!dim.is_static()) BYOC_TRY_STATUS(bind_size(dim.name(), extents[d]));
+    if (!dim.is_static() && !dim.is_expression())
+      BYOC_TRY_STATUS(bind_size(dim.name(), extents[d]));
   }
   return {};
 }
@@ -112,26 +116,53 @@ Status NamedSizes::bind(const Function& entry, const std::string& name, const Ex
       .with_slug("input-shape");
 }
 
+// Returns the dim with what replaces its sizes; itself where that cannot be computed, which
+// inference then reports.
+Dim NamedSizes::map(Dim dim) const {
+  if (dim.is_static()) return dim;
+  auto replacement = [&](Dim size) -> std::optional<Dim> {
+    auto bound = bound_.find(size.name());
+    if (bound == bound_.end()) return std::nullopt;
+    const GivenSize& given = bound->second;
+    return given.is_number() ? Dim(given.least) : Dim::symbol(size.name(), given.least, given.most);
+  };
+  if (dim.is_counted()) return replacement(dim).value_or(dim);
+  const Result<Dim> mapped = with_sizes(dim, replacement);
+  return mapped.ok() ? *mapped : dim;
+}
+
 TypeId NamedSizes::map(TypeId type) {
   auto [at, is_new] = mapped_.try_emplace(type.id(), type);
   if (!is_new) return at->second;
   TensorType now = *type;
-  for (Dim& dim : now.shape) {
-    if (dim.is_static()) continue;
-    if (auto bound = bound_.find(dim.name()); bound != bound_.end()) dim = Dim(bound->second);
-  }
+  for (Dim& dim : now.shape) dim = map(dim);
   return at->second = now;
+}
+
+// Puts the sizes into the shapes that attributes of ops have.
+Status map_attributes(IRModule& module, const NamedSizes& sizes) {
+  for (auto& [name, function] : module.functions) {
+    for (Node& node : function.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      if (call == nullptr || !call->attrs->has(kOpenShapeAttr)) continue;
+      BYOC_TRY(Shape shape, open_shape_of(*call->attrs));
+      for (Dim& dim : shape) dim = sizes.map(dim);
+      Attrs attrs = *call->attrs;
+      set_open_shape(attrs, shape);
+      call->attrs = intern(attrs);
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<IRModule> bind_shapes(IRModule module,
-                             const std::map<std::string, std::vector<int64_t>>& shapes,
-                             const PassContext&) {
+Result<IRModule> bind_shapes(IRModule module, const GivenShapes& shapes, const PassContext&) {
   if (shapes.empty()) return module;
   BYOC_TRY(const Function* entry, entry_function(module));
   NamedSizes sizes(module);
   for (const auto& [name, extents] : shapes) BYOC_TRY_STATUS(sizes.bind(*entry, name, extents));
+  BYOC_TRY_STATUS(map_attributes(module, sizes));
   BYOC_TRY_STATUS(specialise(module, [&](TypeId type) { return sizes.map(type); }));
   return module;
 }

@@ -74,22 +74,38 @@ std::string with_x(std::string_view list) {
   return is_shape && out != list ? out : "1x3x224x224";
 }
 
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && number >= 0;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+// Reads "4" or "1..64".
+std::optional<GivenSize> given_size(std::string_view text) {
+  const size_t dots = text.find("..");
+  const std::optional<int64_t> least = whole_number(text.substr(0, dots));
+  if (dots == text.npos) return least ? std::optional(GivenSize(*least)) : std::nullopt;
+  const std::optional<int64_t> most = whole_number(text.substr(dots + 2));
+  if (!least || !most || *least > *most) return std::nullopt;
+  return GivenSize(*least, *most);
+}
+
 }  // namespace
 
-Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text) {
+Result<std::pair<std::string, std::vector<GivenSize>>> parse_shape(std::string_view text) {
   BYOC_TRY(auto pair, split(text, "shape-syntax", "1x3x224x224"));
   auto [name, list] = pair;
-  std::vector<int64_t> extents;
+  std::vector<GivenSize> extents;
   for (std::string_view part : parts(list, 'x')) {
-    int64_t extent = 0;
-    auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), extent);
-    if (error == std::errc() && end == part.data() + part.size() && extent >= 0) {
-      extents.push_back(extent);
+    if (auto size = given_size(part)) {
+      extents.push_back(*size);
       continue;
     }
     return invalid(cat("\"", part, "\" in \"", text, "\" is not a size"))
         .with_slug("shape-syntax")
-        .with_help(cat("sizes are whole numbers with x between them: ", name, "=", with_x(list)));
+        .with_help(cat("sizes are whole numbers, or ranges such as 1..64, with x between them: ",
+                       name, "=", with_x(list)));
   }
   return std::pair(name, extents);
 }

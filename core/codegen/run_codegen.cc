@@ -21,9 +21,9 @@
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
 #include "core/codegen/compile_input.h"
-#include "core/codegen/request/input_of.h"
 #include "core/codegen/count_work.h"
 #include "core/codegen/kernels/joins.h"
+#include "core/codegen/request/input_of.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/assign_loops.h"
 #include "core/region/function_key.h"
@@ -179,6 +179,7 @@ void CodegenRun::attach(CompileResult result, Batch& batch) {
     if (function.attrs.has(kComputeKnob))
       kernel.implementation = with_compute(kernel.implementation, function.attr(kComputeKnob));
     kernel.locs = texts_of(all_locs(module_, function));
+    for (Dim size : open_sizes(module_, function)) kernel.sizes.push_back(size.name().str());
     known_.kernels[name] = {module_.external_mods.size(), k};
     if (auto equal = equal_.extract(name); !equal.empty()) {
       for (Region other : equal.mapped()) attach_alias(kernel, other);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "byoc/base/no_memory.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/intern.h"
 #include "byoc/options.h"
 #include "byoc/translate/policies.h"
@@ -136,7 +137,8 @@ Result<PassContext> make_context(const IRModule& module, const BuildOptions& opt
   return context;
 }
 
-// One message about the inputs, before the ops that depend on them fail one by one.
+// One message about the inputs, before the ops that depend on them fail one by one: sizes are
+// numbers, or open within bounds, for which memory is planned.
 Status check_static_inputs(const IRModule& module) {
   const Function* entry = module.find(module.entry);
   if (entry == nullptr)
@@ -146,16 +148,20 @@ Status check_static_inputs(const IRModule& module) {
   for (uint32_t k = 0; k < entry->num_params(); ++k) {
     const TensorType& type = *entry->nodes[k].types[0];
     for (Dim dim : type.shape) {
-      if (!dim.is_static()) sizes.insert(dim.name().str());
+      for (Dim size : sizes_in(dim)) {
+        if (size.max() == Dim::kUnbounded) sizes.insert(size.name().str());
+      }
     }
-    if (!is_static(type.shape))
+    if (!is_static(at_bounds(type.shape)))
       inputs.add(cat(std::get<Param>(entry->nodes[k].kind).name, " ", type));
   }
   if (sizes.empty()) return {};
   for (const std::string& size : sizes) flags.add(cat("--shape ", size, "=1"));
   return invalid(cat("inputs have open sizes: ", inputs.text()))
       .with_slug("symbolic-shape")
-      .with_help(cat("give them with ", flags.text()));
+      .with_help(cat("give them with ", flags.text(),
+                     ", or as ranges for one program of all sizes, ", "as in --shape ",
+                     *sizes.begin(), "=1..64"));
 }
 
 Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {

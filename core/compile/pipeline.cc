@@ -39,7 +39,7 @@ Result<IRModule> bind_params_by_text(IRModule module, const PassContext& context
 
 Result<IRModule> bind_shapes_by_text(IRModule module, const PassContext& context,
                                      const PassArgs& args) {
-  std::map<std::string, std::vector<int64_t>> shapes;
+  GivenShapes shapes;
   for (const std::string& arg : args) {
     BYOC_TRY(auto shape, parse_shape(arg));
     shapes.insert(std::move(shape));

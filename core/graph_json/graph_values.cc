@@ -20,9 +20,16 @@ int64_t read_extent(const Json& value) {
   return value.get<int64_t>();
 }
 
-Dim read_dim(const Json& value) {
+Dim read_expression(const std::string& text, std::span<const Dim> sizes) {
+  Result<Dim> dim = parse_dim_expression(text, sizes);
+  if (!dim.ok()) throw BadGraph(dim.status().message());
+  return *dim;
+}
+
+Dim read_dim(const Json& value, std::span<const Dim> sizes) {
   if (!value.is_object()) return Dim(read_extent(value));
   std::string name = value.at("symbol").get<std::string>();
+  if (value.value("expression", false)) return read_expression(name, sizes);
   int64_t min = value.contains("min") ? read_extent(value["min"]) : 0;
   int64_t max = value.contains("max") ? read_extent(value["max"]) : Dim::kUnbounded;
   const bool counted = value.value("counted", false);
@@ -32,9 +39,9 @@ Dim read_dim(const Json& value) {
   return Dim::symbol(name, min, max);
 }
 
-TypeId read_type(const Json& value) {
+TypeId read_type(const Json& value, std::span<const Dim> sizes) {
   TensorType type{read_dtype(value.at("dtype")), {}};
-  for (const Json& dim : value.at("shape")) type.shape.push_back(read_dim(dim));
+  for (const Json& dim : value.at("shape")) type.shape.push_back(read_dim(dim, sizes));
   if (type.shape.size() > kMaxRank) throw BadGraph(cat(type, " has more than ", kMaxRank, " dims"));
   auto bytes = is_static(type.shape) ? size_bytes(type) : Result<int64_t>(int64_t{0});
   if (!bytes.ok()) throw BadGraph(bytes.status().message());
@@ -97,7 +104,14 @@ std::string element_text(const Json& value) {
 }  // namespace
 
 void TypeTable::read(const Json& types) {
-  for (const Json& type : types) types_.push_back(read_type(type));
+  for (const Json& type : types) types_.push_back(read_type(type, sizes_));
+}
+
+void TypeTable::read_sizes(const Json& sizes) {
+  for (const Json& size : sizes) {
+    sizes_.push_back(read_dim(size, {}));
+    if (!is_open(sizes_.back())) throw BadGraph(cat("size ", size.dump()));
+  }
 }
 
 TypeId TypeTable::operator[](const Json& index) const {

@@ -6,6 +6,7 @@
 
 #include "byoc/base/json.h"
 #include "byoc/ir/composite.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/module.h"
 
 namespace byoc::graph {
@@ -17,10 +18,13 @@ struct BadGraph : std::runtime_error {
 class TypeTable {
  public:
   void read(const Json& types);
+  /// Reads the named sizes that expressions in types have; they come before the types.
+  void read_sizes(const Json& sizes);
   TypeId operator[](const Json& index) const;
 
  private:
   std::vector<TypeId> types_;
+  std::vector<Dim> sizes_;
 };
 
 uint32_t read_index(const Json& value);

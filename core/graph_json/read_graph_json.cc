@@ -130,6 +130,8 @@ void GraphReader::on_member(const std::string& name, const Json& value) {
     main_.function.attrs.set("primitive", true);
   } else if (name == "symbol") {
     module_.entry = value.get<std::string>();
+  } else if (name == "sizes") {
+    types_.read_sizes(value);
   } else if (name == "types") {
     types_.read(value);
   } else if (name == "inputs") {

@@ -55,7 +55,8 @@ struct AttrPrinter {
   }
 };
 
-// Appends 3, or {"symbol":"N","min":1,"max":64}; bounds that bind nothing are left out.
+// Appends 3, or {"symbol":"N","min":1,"max":64}; bounds that bind nothing are left out. The symbol
+// of an expression is its text.
 void print_json_dim(std::string& out, Dim dim) {
   if (dim.is_static()) return print_to(out, dim.extent());
   out += "{\"symbol\":";
@@ -63,6 +64,7 @@ void print_json_dim(std::string& out, Dim dim) {
   if (dim.min() > 0) out += cat(",\"min\":", dim.min());
   if (dim.max() != Dim::kUnbounded) out += cat(",\"max\":", dim.max());
   if (dim.is_counted()) out += ",\"counted\":true";
+  if (dim.is_expression()) out += ",\"expression\":true";
   out += '}';
 }
 
@@ -82,6 +84,7 @@ class GraphWriter {
   };
   void collect_types(const Function& function);
   void write_types();
+  void write_sizes(const std::vector<Dim>& sizes);
   void write_constants();
   void write_function(Symbol name);
   void write_body(const Function& function);
@@ -120,10 +123,12 @@ void GraphWriter::write_list(std::string_view name, const List& list, Write&& wr
 
 void GraphWriter::write(Symbol symbol) {
   const std::string loops = root_.attrs.s("loops");
+  const std::vector<Dim> sizes = open_sizes(module_, root_);
   out_ += R"({"format":"byoc.graph","version":1,"requires":[)";
   out_ += cat(loops.empty() ? "" : "\"loops\"", R"(],"symbol":)");
   print_json_string(out_, symbol.text());
   out_ += ",\n";
+  if (!sizes.empty()) write_sizes(sizes);
   if (!loops.empty()) {
     out_ += "\"loops\":";
     print_json_string(out_, loops);
@@ -161,6 +166,11 @@ void GraphWriter::write_types() {
     write_list("shape", type->shape, [&](Dim dim) { print_json_dim(out_, dim); });
     out_ += '}';
   });
+  out_ += ",\n";
+}
+
+void GraphWriter::write_sizes(const std::vector<Dim>& sizes) {
+  write_list("sizes", sizes, [&](Dim size) { print_json_dim(out_, size); });
   out_ += ",\n";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dims are computed with as polynomials of named sizes and of parts that are none (div, min, max),
-// which their text stands for. Bounds come from the intervals of the sizes.
+// which are factors by their text. Bounds come from the intervals of the sizes.
 #include "byoc/ir/dim.h"
 
 #include <algorithm>

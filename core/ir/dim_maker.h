@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is interned of a dim that is no number.
+// The interned part of a dim that is no number.
 #include "byoc/ir/type.h"
 
 namespace byoc {

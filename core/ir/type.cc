@@ -191,7 +191,7 @@ bool has_counted(const Shape& shape) {
 Shape at_bounds(const Shape& shape) {
   Shape out = shape;
   for (Dim& dim : out) {
-    if (dim.is_counted()) dim = Dim(dim.max());
+    if (dim.max() != Dim::kUnbounded) dim = Dim(dim.max());
   }
   return out;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/ir/visit.h"
 
+#include <map>
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 
 namespace byoc {
 
@@ -178,6 +180,31 @@ Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root) {
   CallOrder order(module);
   BYOC_TRY_STATUS(order.visit(root));
   return order.take();
+}
+
+std::vector<Dim> open_sizes(const IRModule& module, const Function& function) {
+  std::map<Symbol, Dim> found;
+  std::unordered_map<uint32_t, bool> seen;  // types
+  auto take = [&](const Function& from) {
+    for (const Node& node : from.nodes) {
+      for (size_t k = 0; k < node.types.size(); ++k) {
+        if (!seen.emplace(node.types[k].id(), true).second) continue;
+        for (Dim dim : node.types[k]->shape) {
+          if (!is_open(dim)) continue;
+          for (Dim size : sizes_in(dim)) found.emplace(size.name(), size);
+        }
+      }
+    }
+  };
+  take(function);
+  for (const Node& node : function.nodes) {
+    auto* invoke = std::get_if<Invoke>(&node.kind);
+    const Function* callee = invoke ? module.find(invoke->function) : nullptr;
+    if (callee != nullptr) take(*callee);
+  }
+  std::vector<Dim> out;
+  for (const auto& [name, size] : found) out.push_back(size);
+  return out;
 }
 
 Result<std::vector<Symbol>> callees_first(const IRModule& module) {

@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
+#include "byoc/ir/dim.h"
 #include "core/region/function_key.h"
 
 namespace byoc {
@@ -104,23 +105,41 @@ Function with_composites(const Function& function,
 }
 
 namespace {
-bool has_counted_values(const Function& function, const Node& node) {
+
+using Test = bool (*)(const Shape&);
+
+bool is_open_with_bound(const Shape& shape) {
+  return std::any_of(shape.begin(), shape.end(),
+                     [](Dim dim) { return is_open(dim) && dim.max() != Dim::kUnbounded; });
+}
+
+bool has_values(const Function& function, const Node& node, Test test) {
   for (ValueId arg : function.args(node))
-    if (has_counted(function.type(arg)->shape)) return true;
+    if (test(function.type(arg)->shape)) return true;
   for (size_t k = 0; k < node.types.size(); ++k)
-    if (has_counted(node.types[k]->shape)) return true;
+    if (test(node.types[k]->shape)) return true;
   return false;
 }
-}  // namespace
 
-bool has_counted_values(const IRModule& module, const Function& function, uint32_t node) {
+// Returns true when the op, or an op of the composite, has a value of such a shape.
+bool has_values(const IRModule& module, const Function& function, uint32_t node, Test test) {
   const Node& n = function.nodes[node];
-  if (has_counted_values(function, n)) return true;
+  if (has_values(function, n, test)) return true;
   auto* invoke = std::get_if<Invoke>(&n.kind);
   const Function* body = invoke ? module.find(invoke->function) : nullptr;
   if (body == nullptr) return false;
   return std::any_of(body->nodes.begin(), body->nodes.end(),
-                     [&](const Node& inner) { return has_counted_values(*body, inner); });
+                     [&](const Node& inner) { return has_values(*body, inner, test); });
+}
+
+}  // namespace
+
+bool has_counted_values(const IRModule& module, const Function& function, uint32_t node) {
+  return has_values(module, function, node, has_counted);
+}
+
+bool has_open_values(const IRModule& module, const Function& function, uint32_t node) {
+  return has_values(module, function, node, is_open_with_bound);
 }
 
 }  // namespace byoc

@@ -50,5 +50,8 @@ Function with_composites(const Function& function,
 /// Returns whether the node, or an op of the composite that it calls, reads or gives a value with
 /// counted dims.
 bool has_counted_values(const IRModule& module, const Function& function, uint32_t node);
+/// Returns true when the op, or an op of the composite, reads or gives a value with an open dim
+/// that has a bound: a program of such a size is compiled for all of them.
+bool has_open_values(const IRModule& module, const Function& function, uint32_t node);
 
 }  // namespace byoc

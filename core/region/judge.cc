@@ -289,6 +289,8 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
                                  uint32_t node) {
   if (!plugin.takes_counted() && has_counted_values(module_, function, node))
     return no("it takes no values whose sizes are counted at run time");
+  if (!plugin.takes_open_sizes() && has_open_values(module_, function, node))
+    return no("it takes no values of open sizes: give it numbers, as in --shape N=16");
   has_called_plugin_ = true;
   if (context_.report) ++context_.report->judge_calls;
   make_key(plugin, pattern, function, node);

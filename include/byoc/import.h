@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "byoc/ir/dim.h"
 #include "byoc/ir/module.h"
 #include "byoc/op/registry.h"
 
@@ -11,10 +12,11 @@ namespace byoc {
 
 /// Options for reading a file as a module.
 struct ImportOptions {
-  /// "x" -> 1x3x224x224, or a named size "N" -> 1. They are used before shapes are inferred.
+  /// "x" -> 1x3x224x224, or a named size "N" -> 1, or "N" -> 1..64, which stays open within these
+  /// bounds. They are used before shapes are inferred.
   /// "max_iterations" -> the most iterations of loops that the model does not bound, 1024 unless
   /// given, when they stack or grow results.
-  std::map<std::string, std::vector<int64_t>> shapes;
+  GivenShapes shapes;
   std::map<std::string, std::pair<TensorType, std::shared_ptr<const Buffer>>>
       bind;  ///< input -> constant
 };

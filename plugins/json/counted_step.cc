@@ -18,7 +18,7 @@ bool fits(const TensorType& now, const TensorType& bound) {
 }  // namespace
 
 bool CountedStep::is_needed(const OpDef& op, Types in, Types out) {
-  auto counted = [](TypeId type) { return has_counted(type->shape); };
+  auto counted = [](TypeId type) { return !is_static(type->shape); };
   return op.sizes || std::any_of(in.begin(), in.end(), counted) ||
          std::any_of(out.begin(), out.end(), counted);
 }
@@ -53,7 +53,15 @@ Status CountedStep::run(const void* const* in, void* const* out,
     BYOC_TRY(ValueCheck check, op_->check(operands, attrs_));
     BYOC_TRY_STATUS(check(in));
   }
-  BYOC_TRY(std::vector<TypeId> results, results_of(operands, in));
+  // Results whose dims are open alone have their types already.
+  const bool is_known = std::all_of(results_.begin(), results_.end(),
+                                    [&](uint32_t value) { return is_static(types[value].shape); });
+  std::vector<TypeId> results;
+  if (is_known) {
+    for (uint32_t value : results_) results.push_back(types[value]);
+  } else {
+    BYOC_TRY(results, results_of(operands, in));
+  }
   for (size_t k = 0; k < results.size(); ++k) {
     if (!fits(*results[k], bounds_[k]))
       return Status(Code::kOutOfRange, cat(op_->name, ": result ", k, " is ", results[k],

@@ -7,7 +7,7 @@ namespace byoc::json_plugin {
 
 class CountedStep {
  public:
-  /// Returns true when the kernel cannot be prepared once: dims are counted, or depend on elements.
+  /// Returns true when the kernel cannot be prepared once: some dims are known in a run alone.
   static bool is_needed(const OpDef& op, Types in, Types out);
   /// Makes a step; `args` are the numbers of the operands. Errors: those of preparing a kernel for
   /// the bounds of the types.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "byoc/base/arena.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 
 namespace byoc::json_plugin {
@@ -37,7 +38,7 @@ class Compiler {
   };
   Result<uint32_t> add_value(Home home, TypeId type) {
     BYOC_TRY(int64_t bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
-    is_counted_ = is_counted_ || has_counted(type->shape);
+    is_counted_ = is_counted_ || !is_static(type->shape);
     values_.push_back({home, type, static_cast<uint64_t>(bytes)});
     return static_cast<uint32_t>(values_.size() - 1);
   }
@@ -195,6 +196,7 @@ Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
   if (!is_counted_) return out;
   for (const Value& value : values_) out.types_.push_back(*value.type);
   out.results_ = results;
+  out.sizes_ = open_sizes(graph_, graph_.function(graph_.entry));
   out.arena_ = intern_arena_;
   return out;
 }
@@ -270,14 +272,40 @@ Status Interpreter::run(const void* const* inputs, const void* const* constants,
   return {};
 }
 
+namespace {
+
+// Puts numbers in the place of open dims.
+Status put_sizes(const std::vector<Dim>& sizes, std::span<const int64_t> values,
+                 std::vector<TensorType>& types) {
+  if (sizes.size() != values.size())
+    return invalid(cat("it was given ", values.size(), " sizes of ", sizes.size()));
+  auto value_of = [&](Dim size) -> std::optional<Dim> {
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      if (sizes[k].name() == size.name()) return Dim(values[k]);
+    }
+    return std::nullopt;
+  };
+  for (TensorType& type : types) {
+    for (Dim& dim : type.shape) {
+      if (!is_open(dim)) continue;
+      BYOC_TRY(dim, with_sizes(dim, value_of));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Status Interpreter::run_counted(const void* const* inputs, const void* const* constants,
-                                void* const* outputs, void* workspace, const std::vector<Shape>& in,
+                                void* const* outputs, void* workspace,
+                                std::span<const int64_t> sizes, const std::vector<Shape>& in,
                                 std::vector<Shape>& out, int64_t& node) const {
   InternArena arena;
   InternScope scope(arena);
   fill_table(inputs, constants, outputs, workspace);
   void** table = reinterpret_cast<void**>(static_cast<char*>(workspace) + table_offset_);
   std::vector<TensorType> types = types_;
+  BYOC_TRY_STATUS(put_sizes(sizes_, sizes, types));
   for (size_t k = 0; k < in.size(); ++k) types[k].shape = in[k];
   for (const Step& step : steps_) {
     node = step.node;

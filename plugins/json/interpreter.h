@@ -29,15 +29,16 @@ class Interpreter {
   Status run(const void* const* inputs, const void* const* constants, void* const* outputs,
              void* workspace, int64_t& node) const;
 
-  /// Returns true when some value has counted dims: the graph is run by run_counted.
+  /// Returns true when some value has counted or open dims: the graph is run by run_counted.
   bool is_counted() const { return !types_.empty(); }
-  /// Runs the graph. `inputs[k]` has the dims `in[k]`; the dims of the results go to `out`. Ops
-  /// with counted values are prepared in every run, which allocates.
+  /// Runs the graph. `inputs[k]` has the dims `in[k]`, `sizes` are the open sizes in the order of
+  /// open_sizes; the dims of the results go to `out`. Ops with such values are prepared in every
+  /// run, which allocates.
   /// Errors: those of run; those of inferring types and preparing kernels; kOutOfRange, slug
   /// "counted-dims", when a value is larger than its type at compile.
   Status run_counted(const void* const* inputs, const void* const* constants, void* const* outputs,
-                     void* workspace, const std::vector<Shape>& in, std::vector<Shape>& out,
-                     int64_t& node) const;
+                     void* workspace, std::span<const int64_t> sizes, const std::vector<Shape>& in,
+                     std::vector<Shape>& out, int64_t& node) const;
 
  private:
   friend class Compiler;
@@ -68,9 +69,10 @@ class Interpreter {
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
   uint64_t table_offset_ = 0;  // the pointers come after the arena
-  // When some value has counted dims, else empty:
+  // When some value has counted or open dims, else empty:
   std::vector<TensorType> types_;       // per value; inputs come first
   std::vector<uint32_t> results_;       // the values of the results
+  std::vector<Dim> sizes_;              // the open sizes
   std::shared_ptr<InternArena> arena_;  // owns what types_ and counted steps name
 };
 

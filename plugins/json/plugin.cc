@@ -94,7 +94,8 @@ class JsonKernel : public sdk::Kernel {
   JsonKernel(Interpreter interpreter, const sdk::Graph& graph, sdk::Constants& constants)
       : interpreter_(std::move(interpreter)),
         n_in_(graph.inputs.size()),
-        n_out_(graph.outputs.size()) {
+        n_out_(graph.outputs.size()),
+        n_sizes_(graph.sizes.size()) {
     for (size_t k = 0; k < n_out_; ++k)
       gives_counted_ = gives_counted_ || graph.output_type(k).is_counted();
     std::vector<bool> used = interpreter_.constants_used(constants.size());
@@ -131,10 +132,12 @@ class JsonKernel : public sdk::Kernel {
   // Passes the dims of the inputs on, and those of the outputs back.
   Status run_counted(const sdk::Call& call, void** in, void** out, int64_t& node) const {
     std::vector<Shape> in_dims, out_dims;
+    std::vector<int64_t> sizes;
+    for (size_t k = 0; k < n_sizes_; ++k) sizes.push_back(call.size(k));
     for (size_t k = 0; k < n_in_; ++k)
       in_dims.push_back(make_shape({call.in(k).shape, static_cast<size_t>(call.in(k).ndim)}));
-    BYOC_TRY_STATUS(interpreter_.run_counted(in, constants_.data(), out, call.workspace(), in_dims,
-                                             out_dims, node));
+    BYOC_TRY_STATUS(interpreter_.run_counted(in, constants_.data(), out, call.workspace(), sizes,
+                                             in_dims, out_dims, node));
     for (size_t k = 0; k < n_out_; ++k) {
       int64_t* dims = call.out_shape(k);
       for (Dim dim : dims != nullptr ? out_dims[k] : Shape()) *dims++ = dim.extent();
@@ -143,7 +146,7 @@ class JsonKernel : public sdk::Kernel {
   }
 
   Interpreter interpreter_;
-  size_t n_in_, n_out_;
+  size_t n_in_, n_out_, n_sizes_;
   bool gives_counted_ = false;
   std::vector<sdk::Held> held_;
   std::vector<const void*> constants_;
@@ -174,4 +177,6 @@ class JsonPlugin : public sdk::Plugin {
 }  // namespace byoc::json_plugin
 
 BYOC_PLUGIN(byoc::json_plugin::JsonPlugin, "json", "0.1.0",
-            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_LOOPS | BYOC_PLUGIN_COUNTED, .priority = 10)
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_LOOPS | BYOC_PLUGIN_COUNTED |
+                     BYOC_PLUGIN_OPEN_SIZES,
+            .priority = 10)

@@ -89,6 +89,16 @@ class Checker {
         return bad_executable(
             cat("input \"", input.name, "\" is ", input.type, ", a run counts no inputs"));
     }
+    std::unordered_set<std::string_view> sizes;
+    for (const OpenSize& size : program_.sizes) sizes.insert(size.name);
+    for (const ExternalModule& module : executable_.modules) {
+      for (const ExternalFunction& function : module.functions) {
+        for (const std::string& name : function.sizes) {
+          if (!sizes.contains(name))
+            return bad_executable(cat(function.symbol, " needs the size \"", name, "\""));
+        }
+      }
+    }
     for (size_t k = 0; k < program_.constants.size(); ++k) {
       const ProgramConstant& constant = program_.constants[k];
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(cat("constant ", k)));
@@ -97,7 +107,8 @@ class Checker {
   }
 
   Status check_constant(const ContentKey& key, const TensorSpec& type) {
-    if (type.counted != 0) return bad_executable(cat("a constant of type ", type));
+    if (type.counted != 0 || type.is_open())
+      return bad_executable(cat("a constant of type ", type));
     BYOC_TRY(int64_t size, size_bytes(type));
     auto found = executable_.constants.find(key);
     if (found == executable_.constants.end() || found->second == nullptr)
@@ -307,6 +318,10 @@ class Checker {
                           size_t out) {
     if (function == nullptr || in >= step.n_in) return false;
     if (step.types[in].counted != 0 || step.types[out].counted != 0) return false;
+    const bool is_open = step.types[in].is_open() || step.types[out].is_open();
+    if (is_open && (step.types[in].open != step.types[out].open ||
+                    step.types[in].dims != step.types[out].dims))
+      return false;
     std::pair pair(static_cast<uint32_t>(in), static_cast<uint32_t>(out - step.n_in));
     const auto& pairs = function->inplace;
     return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();

@@ -60,6 +60,12 @@ void fields(Io& io, Copy& c) {
   io("output", c.output);
 }
 template <class Io>
+void fields(Io& io, OpenSize& s) {
+  io("name", s.name);
+  io("least", s.least);
+  io("most", s.most);
+}
+template <class Io>
 void fields(Io& io, Program& p) {
   io("inputs", p.inputs);
   io("outputs", p.outputs);
@@ -69,6 +75,7 @@ void fields(Io& io, Program& p) {
   io("copies", p.copies);
   io("arena_bytes", p.arena_bytes);
   io("peak_live_bytes", p.peak_live_bytes);
+  io.optional("sizes", p.sizes);
 }
 template <class Io>
 void fields(Io& io, ExternalConstant& c) {
@@ -92,6 +99,7 @@ void fields(Io& io, ExternalFunction& f) {
   io("flops", f.flops);
   io("ops", f.ops);
   io("locs", f.locs);
+  io.optional("sizes", f.sizes);
 }
 template <class Io>
 void fields(Io& io, ModuleRecord& r) {
@@ -119,6 +127,11 @@ class Writer {
     if (out_.back() != '{') out_ += ',';
     out_ += cat('"', name, "\":");
     write(out_, value);
+  }
+  /// Writes a list that readers take for empty when it is absent.
+  template <class T>
+  void optional(const char* name, const std::vector<T>& list) {
+    if (!list.empty()) (*this)(name, list);
   }
   void close() { out_ += '}'; }
 
@@ -176,6 +189,10 @@ class Reader {
     } else if (Status status = read(*found, value); !status.ok()) {
       status_ = std::move(status).at(name);
     }
+  }
+  template <class T>
+  void optional(const char* name, std::vector<T>& list) {
+    if (json_.contains(name)) (*this)(name, list);
   }
   Status take() { return std::move(status_); }
 

@@ -73,6 +73,7 @@ Result<Tensor> Tensor::make(const TensorSpec& spec) {
   BYOC_TRY(int64_t size, byoc::size_bytes(spec));
   Tensor tensor;
   tensor.spec_ = spec;
+  tensor.spec_.open.clear();
   tensor.size_bytes_ = static_cast<uint64_t>(size);
   uint64_t rounded = (tensor.size_bytes_ + Buffer::kAlignment) / Buffer::kAlignment *
                      Buffer::kAlignment;  // never zero
@@ -95,6 +96,7 @@ Result<Tensor> Tensor::copy() const {
 void Tensor::shrink(std::span<const int64_t> dims) {
   spec_.dims.assign(dims.begin(), dims.end());
   spec_.counted = 0;
+  spec_.open.clear();
   size_bytes_ = static_cast<uint64_t>(num_elements(spec_)) * dtype_size(spec_.dtype);
 }
 

@@ -23,12 +23,34 @@ std::optional<DType> parse_dtype(std::string_view name) {
 void print_to(std::string& out, const TensorSpec& spec) {
   out += cat(spec.dtype, "[");
   for (size_t k = 0; k < spec.dims.size(); ++k)
-    out += cat(k ? "," : "", spec.is_counted(k) ? "<=" : "", spec.dims[k]);
+    out += cat(k ? "," : "", spec.is_open(k) ? spec.open[k] : "",
+               spec.is_counted(k) || spec.is_open(k) ? "<=" : "", spec.dims[k]);
   out += ']';
 }
 
 // The bits of TensorSpec::counted.
 constexpr size_t kMostCountedDims = 32;
+
+namespace {
+
+// Returns the expression before "<=" of an open dim at the beginning of the dims; "" of others.
+std::string_view open_part(std::string_view dims) {
+  bool is_quoted = false;
+  int depth = 0;
+  for (size_t k = 0; k + 1 < dims.size(); ++k) {
+    const char c = dims[k];
+    if (is_quoted && c == '\\') ++k;
+    else if (c == '"') is_quoted = !is_quoted;
+    else if (is_quoted) continue;
+    else if (c == '(') ++depth;
+    else if (c == ')') --depth;
+    else if (c == ',' && depth == 0) return {};
+    else if (c == '<' && dims[k + 1] == '=') return dims.substr(0, k);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<TensorSpec> parse_tensor_spec(std::string_view text) {
   auto wrong = [&] {
@@ -42,7 +64,12 @@ Result<TensorSpec> parse_tensor_spec(std::string_view text) {
   std::string_view dims = text.substr(bracket + 1, text.size() - bracket - 2);
   while (!dims.empty()) {
     int64_t dim = 0;
-    if (dims.starts_with("<=")) {
+    const std::string_view open = open_part(dims);
+    if (!open.empty()) {
+      spec.open.resize(spec.dims.size());
+      spec.open.emplace_back(open);
+      dims.remove_prefix(open.size() + 2);
+    } else if (dims.starts_with("<=")) {
       if (spec.dims.size() >= kMostCountedDims) return wrong();
       spec.counted |= uint32_t{1} << spec.dims.size();
       dims.remove_prefix(2);
@@ -50,6 +77,7 @@ Result<TensorSpec> parse_tensor_spec(std::string_view text) {
     auto [end, error] = std::from_chars(dims.data(), dims.data() + dims.size(), dim);
     if (error != std::errc() || dim < 0) return wrong();
     spec.dims.push_back(dim);
+    if (!spec.open.empty()) spec.open.resize(spec.dims.size());
     dims.remove_prefix(static_cast<size_t>(end - dims.data()));
     if (dims.empty()) break;
     if (dims[0] != ',' || dims.size() == 1) return wrong();

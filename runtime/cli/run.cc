@@ -29,8 +29,9 @@ Result<Ran> run_on(const Session& session, std::vector<NamedInput> inputs, const
   Ran ran{.inputs = std::move(inputs)};
   std::vector<DLTensor> in, out;
   for (const NamedInput& input : ran.inputs) in.push_back(input.tensor.view());
-  for (const NamedTensor& output : session.outputs()) {
-    BYOC_TRY(Tensor tensor, Tensor::make(output.type));
+  BYOC_TRY(const std::vector<TensorSpec> types, session.output_types(in));
+  for (const TensorSpec& type : types) {
+    BYOC_TRY(Tensor tensor, Tensor::make(type));
     ran.outputs.push_back(std::move(tensor));
   }
   for (const Tensor& tensor : ran.outputs) out.push_back(tensor.view());

@@ -7,6 +7,7 @@
 #include "byoc/base/literal.h"
 #include "byoc/base/nearest.h"
 #include "runtime/artifact/check_view.h"
+#include "runtime/artifact/open_inputs.h"
 
 namespace byoc::cli {
 namespace {
@@ -136,16 +137,21 @@ Result<std::vector<NamedInput>> make_inputs(const std::vector<NamedTensor>& want
     BYOC_TRY(size_t k, find_input(wanted, name));
     if (given[k])
       return invalid(cat("input \"", wanted[k].name, "\" is given twice")).with_slug("input-twice");
-    auto place = [&] { return cat(value, " -> input \"", wanted[k].name, "\""); };
     auto tensor = parse_value(value, &wanted[k].type, seed + k, readers);
-    if (!tensor.ok()) return std::move(tensor.status()).at(place());
-    BYOC_TRY_STATUS(check_view("input", tensor->view(), wanted[k]).at(place()));
+    if (!tensor.ok())
+      return std::move(tensor.status()).at(cat(value, " -> input \"", wanted[k].name, "\""));
     given[k] = NamedInput{*std::move(tensor), value};
   }
+  std::vector<const Tensor*> tensors;
+  for (const auto& one : given) tensors.push_back(one ? &one->tensor : nullptr);
+  BYOC_TRY(const std::vector<NamedTensor> of_run, inputs_at(wanted, tensors));
   std::vector<NamedInput> inputs;
   for (size_t k = 0; k < wanted.size(); ++k) {
-    if (!given[k]) {
-      BYOC_TRY(Tensor tensor, random_tensor(wanted[k].type, seed + k));
+    if (given[k]) {
+      BYOC_TRY_STATUS(check_view("input", given[k]->tensor.view(), of_run[k])
+                          .at(cat(given[k]->source, " -> input \"", wanted[k].name, "\"")));
+    } else {
+      BYOC_TRY(Tensor tensor, random_tensor(of_run[k].type, seed + k));
       given[k] = NamedInput{std::move(tensor), cat("random, seed ", seed + k)};
     }
     inputs.push_back(*std::move(given[k]));

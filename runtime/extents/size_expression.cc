@@ -11,7 +11,8 @@
 namespace byoc {
 namespace {
 
-constexpr int kMaxDepth = 64;  // of parentheses and functions
+constexpr int kMaxDepth = 64;                        // of parentheses and functions
+constexpr size_t kMostValues = 4 * (kMaxDepth + 1);  // that wait at once: a term and a factor each
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)); }
@@ -180,21 +181,21 @@ bool apply(SizeExpression::Step::Kind kind, int64_t a, int64_t b, int64_t& out) 
 
 Result<int64_t> SizeExpression::evaluate(std::span<const int64_t> sizes) const {
   BYOC_CHECK(sizes.size() == names_.size(), sizes.size(), " sizes for ", names_.size(), " names");
-  std::vector<int64_t> stack;
+  std::array<int64_t, kMostValues> stack{};
+  size_t n = 0;
   for (const Step& step : steps_) {
     if (step.kind == Step::kNumber || step.kind == Step::kSize) {
-      stack.push_back(step.kind == Step::kNumber ? step.value
-                                                 : sizes[static_cast<size_t>(step.value)]);
+      BYOC_CHECK(n < stack.size(), "an expression of ", n, " values at once");
+      stack[n++] = step.kind == Step::kNumber ? step.value : sizes[static_cast<size_t>(step.value)];
       continue;
     }
-    const int64_t b = stack.back();
-    stack.pop_back();
-    if (!apply(step.kind, stack.back(), b, stack.back()))
+    --n;
+    if (!apply(step.kind, stack[n - 1], stack[n], stack[n - 1]))
       return Status(Code::kOutOfRange, cat("the size ", text_, " does not fit in 63 bits"))
           .with_slug("size-overflow");
   }
-  if (stack.back() >= 0) return stack.back();
-  return Status(Code::kOutOfRange, cat("the size ", text_, " is ", stack.back()))
+  if (stack[0] >= 0) return stack[0];
+  return Status(Code::kOutOfRange, cat("the size ", text_, " is ", stack[0]))
       .with_slug("size-overflow");
 }
 

@@ -83,6 +83,7 @@ int64_t Plugin::priority() const { return table_.priority; }
 uint32_t Plugin::flags() const { return table_.flags; }
 bool Plugin::takes_loops() const { return table_.flags & BYOC_PLUGIN_LOOPS; }
 bool Plugin::takes_counted() const { return table_.flags & BYOC_PLUGIN_COUNTED; }
+bool Plugin::takes_open_sizes() const { return table_.flags & BYOC_PLUGIN_OPEN_SIZES; }
 bool Plugin::is_default_codegen() const { return table_.flags & BYOC_PLUGIN_DEFAULT; }
 bool Plugin::is_horizontal() const { return table_.flags & BYOC_PLUGIN_HORIZONTAL; }
 uint64_t Plugin::max_ops() const { return table_.max_ops ? table_.max_ops : kDefaultMaxOps; }

@@ -46,15 +46,37 @@ class Binder {
   Status bind(std::span<const DLTensor> inputs, std::span<const DLTensor> outputs) {
     BYOC_TRY_STATUS(check_count("input", inputs.size(), program_.inputs.size()));
     BYOC_TRY_STATUS(check_count("output", outputs.size(), program_.outputs.size()));
+    if (context_.open) BYOC_TRY_STATUS(take_sizes(inputs));
     for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
     BYOC_TRY_STATUS(sort_outputs(outputs));
     for (size_t k = 0; k < inputs.size(); ++k)
-      BYOC_TRY_STATUS(check_view("input", inputs[k], program_.inputs[k]));
+      BYOC_TRY_STATUS(check_view("input", inputs[k], inputs_of_run()[k]));
     for (size_t k = 0; k < inputs.size(); ++k) bind_input(inputs[k], k);
     return {};
   }
 
  private:
+  const std::vector<NamedTensor>& inputs_of_run() const {
+    return context_.open ? context_.open->inputs() : program_.inputs;
+  }
+  const std::vector<NamedTensor>& outputs_of_run() const {
+    return context_.open ? context_.open->outputs() : program_.outputs;
+  }
+
+  /// Sets all that depends on the sizes of the inputs.
+  Status take_sizes(std::span<const DLTensor> inputs) {
+    BYOC_TRY(const bool has_changed, context_.open->update(inputs));
+    if (!has_changed) return {};
+    for (size_t k = 0; k < context_.output_bytes.size(); ++k)
+      context_.output_bytes[k] = static_cast<uint64_t>(*size_bytes(outputs_of_run()[k].type));
+    for (BoundInstruction& instruction : context_.code) {
+      if (instruction.from_type != nullptr)
+        instruction.bytes = static_cast<uint64_t>(*size_bytes(*instruction.from_type));
+      if (instruction.to_type != nullptr) instruction.extent = instruction.to_type->dims[0];
+    }
+    return {};
+  }
+
   static Status check_count(const char* kind, size_t have, size_t want) {
     if (have == want) return {};
     return refuse(cat(kind, "-count"), cat("the model has ", want, " ", kind, want == 1 ? "" : "s",
@@ -68,7 +90,7 @@ class Binder {
   }
 
   Status bind_output(const DLTensor& view, size_t k) {
-    BYOC_TRY_STATUS(check_view("output", view, program_.outputs[k]));
+    BYOC_TRY_STATUS(check_view("output", view, outputs_of_run()[k]));
     if (!is_compact(view)) {
       return refuse("output-shape", cat("\"", program_.outputs[k].name,
                                         "\" has strides; outputs are written compactly"));

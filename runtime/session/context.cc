@@ -34,6 +34,8 @@ class ContextBuilder {
   Result<std::unique_ptr<ContextState>> build() {
     context_->session = &session_;
     context_->counted = std::make_unique<CountedPlaces>(program_);
+    if (!session_.sizes.empty())
+      context_->open = std::make_unique<OpenViews>(session_.sizes, program_);
     BYOC_TRY_STATUS(allocate_memory());
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
@@ -120,6 +122,8 @@ class ContextBuilder {
                   .n_args = static_cast<uint32_t>(step.args.size()),
                   .workspace = context_->workspace.get(),
                   .workspace_bytes = session_.workspace_bytes};
+    if (step.module != Step::kHostExtern && !function_of(step).sizes.empty())
+      bound.call.sizes = context_->open->sizes(function_of(step).sizes);
     if (!bound.out_shapes.empty()) bound.call.out_shapes = bound.out_shapes.data();
     if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
   }
@@ -128,7 +132,9 @@ class ContextBuilder {
   void bind_counted(const Step& step, size_t k, BoundStep& bound) {
     const bool is_input = k < step.n_in;
     const size_t number = is_input ? k : k - step.n_in;
-    const CountedArgument argument{&step.types[k], context_->counted->dims(step.args[k]), number};
+    const TensorSpec* type = &step.types[k];
+    if (type->is_open()) type = &context_->open->type(*type);
+    const CountedArgument argument{type, context_->counted->dims(step.args[k]), number};
     BYOC_CHECK(argument.dims != nullptr, "argument ", k, " of ", step.symbol,
                " has no counted dims");
     (is_input ? bound.counted_in : bound.counted_out).push_back(argument);
@@ -155,6 +161,10 @@ class ContextBuilder {
       if (from.kind == Instruction::kCopy || from.kind == Instruction::kAppend)
         bound.bytes = static_cast<uint64_t>(*size_bytes(from.types[0]));
       if (from.kind == Instruction::kAppend) bound.extent = from.types[1].dims[0];
+      if (context_->open && bound.bytes != 0) {
+        bound.from_type = &context_->open->type(from.types[0]);
+        if (from.kind == Instruction::kAppend) bound.to_type = &context_->open->type(from.types[1]);
+      }
       if (from.args.size() > 1 && from.types[1].counted != 0) {
         bound.counts_rows = from.kind == Instruction::kAppend;
         bound.rank = from.types[1].dims.size();
@@ -174,7 +184,8 @@ class ContextBuilder {
               .device = {kDLCPU, 0},
               .ndim = static_cast<int32_t>(type.dims.size()),
               .dtype = to_dlpack(type.dtype),
-              .shape = const_cast<int64_t*>(type.dims.data()),  // DLPack has no const
+              .shape = type.is_open() ? context_->open->dims(type)
+                                      : const_cast<int64_t*>(type.dims.data()),  // no const there
               .strides = nullptr,
               .byte_offset = 0};
     context_->pointers.push_back(&tensor);
@@ -233,7 +244,8 @@ class ContextBuilder {
                     .data = data.data() + first,
                     .workspace = context_->workspace.get(),
                     .host = host_table(),
-                    .failure = &bound.failure};
+                    .failure = &bound.failure,
+                    .sizes = bound.call.sizes};
     bound.failure.h = {sizeof bound.failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
   }
 

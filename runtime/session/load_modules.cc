@@ -74,6 +74,7 @@ class ModuleLoader {
       if (step.module != Step::kHostExtern)
         BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
       BYOC_TRY_STATUS(check_counts(step));
+      BYOC_TRY_STATUS(check_sizes(step));
       add_kernel(step);
     }
     release_constants();
@@ -212,6 +213,17 @@ class ModuleLoader {
                    "\" does not give the types of its arguments, so that they cannot be checked"))
         .with_slug("native-refused")
         .with_help(kTrustHelp);
+  }
+
+  /// Checks that a function that is given sizes is compiled by a plugin that reads them.
+  Status check_sizes(const Step& step) const {
+    if (step.module == Step::kHostExtern) return {};
+    const ExternalModule& module = executable_.modules[step.module];
+    if (module.functions[step.function].sizes.empty()) return {};
+    if (is_native(module) || plugin_of(module)->takes_open_sizes()) return {};
+    return invalid(cat("the step ", step.symbol, " has open sizes, which its plugin does not take"))
+        .with_slug("counted-kernel")
+        .with_help("compile the model again");
   }
 
   Status check_counts(const Step& step) const {

@@ -192,6 +192,7 @@ Result<std::unique_ptr<Session>> Session::load(Executable executable,
     state->options = options;
     if (options.threads == 0) state->options.threads = available_cores();
     state->options.threads = std::min(state->options.threads, kMaxThreads);
+    BYOC_TRY(state->sizes, OpenSizes::make(state->executable.program));
     if (guards_memory()) BYOC_TRY_STATUS(guard_constants(state->executable));
     BYOC_TRY_STATUS(load_modules(*state));
     return std::unique_ptr<Session>(new Session(std::move(state)));
@@ -249,8 +250,26 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   return {};
 }
 
+Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> inputs) const {
+  if (inputs.size() != program().inputs.size()) {
+    return invalid(cat("the model has ", program().inputs.size(), " inputs, ", inputs.size(),
+                       " were given"))
+        .with_slug("input-count");
+  }
+  std::vector<TensorSpec> out;
+  if (state_->sizes.empty()) {
+    for (const NamedTensor& output : outputs()) out.push_back(output.type);
+    return out;
+  }
+  OpenViews views(state_->sizes, program());
+  BYOC_TRY_STATUS(views.update(inputs).status());
+  for (const NamedTensor& output : views.outputs()) out.push_back(output.type);
+  return out;
+}
+
 std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {
-  const std::vector<int64_t>& dims = outputs()[k].type.dims;
+  const ContextState& state = *context.state_;
+  const std::vector<int64_t>& dims = (state.open ? state.open->outputs() : outputs())[k].type.dims;
   const int64_t* now = context.state_->counted->dims({Place::kOutput, static_cast<uint32_t>(k), 0});
   return {now != nullptr ? now : dims.data(), dims.size()};
 }

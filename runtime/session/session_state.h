@@ -13,6 +13,7 @@
 #include "runtime/session/counted.h"
 #include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
+#include "runtime/artifact/open_sizes.h"
 
 namespace byoc {
 
@@ -43,6 +44,7 @@ struct SessionState {
   std::vector<StepKernel> kernels;                  // per step
   std::vector<ExternSlot> externs;
   std::deque<std::mutex> serial;    // deque: they do not move
+  OpenSizes sizes;                  // none in a program of fixed sizes
   Workers workers = Workers::kOwn;  // kOpenMp when a plugin of a step has OpenMP code
   uint64_t workspace_bytes = 0, workspace_align = Buffer::kAlignment;
 };
@@ -70,12 +72,14 @@ struct ByteRange {
 /// An instruction, ready to run.
 struct BoundInstruction {
   Instruction::Kind kind = Instruction::kCall;
-  uint32_t step = 0;         // kCall
-  uint32_t target = 0;       // kIf: its kElse; kElse and kLoop: its kEnd; kEnd: its kElse or kLoop
-  void* args[3] = {};        // those of the instruction
-  uint64_t bytes = 0;        // kCopy, kAppend: to copy
-  int64_t extent = -1;       // kAppend, kLoop: rows of the tensors that the loop appends to
-  bool counts_rows = false;  // kAppend, kLoop: `extent` is a bound of these rows
+  uint32_t step = 0;    // kCall
+  uint32_t target = 0;  // kIf: its kElse; kElse and kLoop: its kEnd; kEnd: its kElse or kLoop
+  void* args[3] = {};   // those of the instruction
+  uint64_t bytes = 0;   // kCopy, kAppend: to copy
+  const TensorSpec* from_type = nullptr;  // kCopy, kAppend in a program with open sizes, of the run
+  const TensorSpec* to_type = nullptr;    // kAppend, likewise
+  int64_t extent = -1;              // kAppend, kLoop: rows of the tensors that the loop appends to
+  bool counts_rows = false;         // kAppend, kLoop: `extent` is a bound of these rows
   int64_t* dims_from = nullptr;     // kCopy of a value with counted dims
   int64_t* dims_to = nullptr;       // kCopy, kAppend: those of the target
   size_t rank = 0;                  // of the target
@@ -86,6 +90,7 @@ struct ContextState {
   const SessionState* session = nullptr;
   Memory arena, workspace, staging;
   std::unique_ptr<CountedPlaces> counted;
+  std::unique_ptr<OpenViews> open;        // null in a program of fixed sizes
   std::vector<uint64_t> staging_offsets;  // per input, then per output
   std::vector<uint64_t> output_bytes;     // per output
   std::vector<const void*> constants;     // per constant of the program

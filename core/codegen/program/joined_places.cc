@@ -3,6 +3,7 @@
 
 #include <unordered_set>
 
+#include "byoc/ir/dim.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
 
@@ -51,7 +52,9 @@ bool Joiner::is_part(ValueId value) const {
 Result<std::vector<int64_t>> Joiner::sizes_of(const Node& node) const {
   std::vector<int64_t> sizes;
   for (ValueId arg : function_.args(node)) {
-    if (!is_part(arg) || (!sizes.empty() && sizes.back() % kTensorAlign != 0))
+    if (!is_part(arg) || !is_static(at_bounds(function_.type(arg)->shape)) ||
+        has_open(function_.type(arg)->shape) ||
+        (!sizes.empty() && sizes.back() % kTensorAlign != 0))
       return std::vector<int64_t>();
     BYOC_TRY(int64_t bytes, size_bytes(*function_.type(arg)));
     sizes.push_back(bytes);

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "byoc/base/arena.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
@@ -116,7 +117,10 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
     if (out != output || input >= args.size()) continue;
     uint32_t value = blocks_.first[args[input].node] + args[input].output;
     uint32_t block = blocks_.of_value[value];
-    if (has_counted(function_.type(args[input])->shape)) continue;  // its dims have one place too
+    const Shape& from = function_.type(args[input])->shape;
+    if (has_counted(from)) continue;  // its dims have one place too
+    const Shape& to = function_.nodes[node].types[output]->shape;
+    if ((has_open(from) || has_open(to)) && from != to) continue;  // equal at their bounds alone
     bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
     if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
       continue;

@@ -13,10 +13,13 @@
 // scratch memory; it is copied when the whole body has run.
 #include "core/codegen/program/write_steps.h"
 
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/base/size_expression.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
@@ -74,6 +77,7 @@ class StepWriter {
  private:
   void find_targets();
   Status begin_entry();
+  void add_sizes(const Function& entry);
   Status end_entry();
   Status write_node(Frame& frame);
   void add_constant(Frame& frame, const Buffer& data, TensorSpec type);
@@ -97,11 +101,22 @@ class StepWriter {
   bool has_control_ = false;
 };
 
+// Returns the text that size_expression.h evaluates.
+std::string open_text(Dim dim) {
+  if (dim.is_expression()) return dim.name().str();
+  std::string out;
+  print_size_name(out, dim.name().text());
+  return out;
+}
+
 Result<TensorSpec> spec(const Function& function, ValueId value) {
   const TensorType& type = *function.type(value);
   TensorSpec out{type.dtype, {}};
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (type.shape[d].is_counted()) out.counted |= uint32_t{1} << d;
+    if (!is_open(type.shape[d])) continue;
+    out.open.resize(type.shape.size());
+    out.open[d] = open_text(type.shape[d]);
   }
   const Shape bounds = at_bounds(type.shape);
   if (!is_static(bounds)) {
@@ -137,6 +152,7 @@ void StepWriter::find_targets() {
 
 Status StepWriter::begin_entry() {
   const Function& entry = module_.function(module_.entry);
+  add_sizes(entry);
   std::vector<Place> results;
   Strings names = entry.attrs.strings("output_names");
   for (uint32_t k = 0; k < entry.results.size(); ++k) {
@@ -152,6 +168,19 @@ Status StepWriter::begin_entry() {
     frame.places[key({frame.node, 0})] = {Place::kInput, frame.node, 0};
   }
   return {};
+}
+
+// Lists the open sizes of the inputs.
+void StepWriter::add_sizes(const Function& entry) {
+  std::map<Symbol, Dim> sizes;
+  for (size_t k = 0; k < entry.num_params(); ++k) {
+    for (Dim dim : entry.nodes[k].types[0]->shape) {
+      if (!is_open(dim)) continue;
+      for (Dim size : sizes_in(dim)) sizes.emplace(size.name(), size);
+    }
+  }
+  for (const auto& [name, size] : sizes)
+    out_.program.sizes.push_back({name.str(), size.min(), size.max()});
 }
 
 Status StepWriter::end_entry() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 #include "byoc/op/evaluate.h"
 #include "core/import/onnx/graph.h"
 
@@ -15,6 +16,12 @@ constexpr size_t kMaxElements = 64;
 
 using Entries = std::vector<SizeEntry>;
 
+// Returns true for ops on two operands whose results are known of sizes.
+bool is_arithmetic(std::string_view op) {
+  return op == "minimum" || op == "maximum" || op == "add" || op == "subtract" ||
+         op == "multiply" || op == "divide" || op == "equal";
+}
+
 // Returns true for ops that give the elements of their first operand in their order.
 bool keeps_elements(std::string_view op) {
   return op == "squeeze" || op == "unsqueeze" || op == "reshape" || op == "cast" || op == "flatten";
@@ -24,9 +31,14 @@ SizeEntry number(int64_t value) {
   return {.number = value, .most = value, .is_natural = value >= 0};
 }
 
-Entries of_shape(const Shape& shape) {
+// Returns the entries of the op shape of a value: of its dims from `start` on, before `end`.
+Entries of_shape(const Shape& whole, const Attrs& attrs) {
+  const auto rank = static_cast<int64_t>(whole.size());
+  auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t begin = placed(attrs.i("start", 0));
+  const int64_t end = std::max(begin, placed(attrs.i("end", rank)));
   Entries out;
-  for (Dim dim : shape) {
+  for (Dim dim : Shape(whole.begin() + begin, whole.begin() + end)) {
     if (dim.is_static()) out.push_back(number(dim.extent()));
     else out.push_back({.dim = dim, .is_natural = true});
     if (!dim.is_static() && dim.max() != Dim::kUnbounded) out.back().most = dim.max();
@@ -128,16 +140,72 @@ std::optional<int64_t> computed(std::string_view op, int64_t a, int64_t b) {
   if (op == "maximum") return std::max(a, b);
   if (op == "add") wraps = __builtin_add_overflow(a, b, &out);
   else if (op == "subtract") wraps = __builtin_sub_overflow(a, b, &out);
+  else if (op == "divide" && (b == 0 || b == -1)) return std::nullopt;
+  else if (op == "divide") out = a / b;
   else wraps = __builtin_mul_overflow(a, b, &out);
   return wraps ? std::nullopt : std::optional(out);
 }
 
+// Returns the element as a dim: a number of at least 0, or an open size.
+std::optional<Dim> as_open(const SizeEntry& entry) {
+  if (entry.number) return *entry.number >= 0 ? std::optional(Dim(*entry.number)) : std::nullopt;
+  return entry.dim && is_open(*entry.dim) ? entry.dim : std::nullopt;
+}
+
+// Returns a - b where it is at least 0 for all sizes.
+std::optional<Dim> open_difference(Dim a, Dim b) {
+  const Result<Dim> out = dim_difference(a, b);
+  const bool is_natural = out.ok() && (!out->is_expression() || a.min() >= b.max());
+  return is_natural ? std::optional(*out) : std::nullopt;
+}
+
+// Returns op(a, b) of open sizes as a dim.
+std::optional<Dim> open_result(std::string_view op, const SizeEntry& a, const SizeEntry& b) {
+  if (op == "add" && a.number && *a.number < 0) return open_result(op, b, a);
+  const std::optional<Dim> x = as_open(a), y = as_open(b);
+  if (op == "add" && x && b.number && *b.number < 0 && *b.number != INT64_MIN)
+    return open_difference(*x, Dim(-*b.number));
+  if (!x || !y) return std::nullopt;
+  if (op == "subtract") return open_difference(*x, *y);
+  if (op == "divide" && !y->is_static()) return dim_exact_quotient(*x, *y);
+  if (op == "divide" && *y == Dim(0)) return std::nullopt;
+  const Result<Dim> out = op == "add"        ? dim_sum(*x, *y)
+                          : op == "multiply" ? dim_product(*x, *y)
+                          : op == "minimum"  ? dim_min(*x, *y)
+                          : op == "maximum"  ? dim_max(*x, *y)
+                                             : dim_quotient(*x, y->extent());
+  return out.ok() ? std::optional(*out) : std::nullopt;
+}
+
+// Returns the facts about a dim.
+SizeEntry of_dim(Dim dim) {
+  if (dim.is_static()) return number(dim.extent());
+  SizeEntry out{.dim = dim, .is_natural = true};
+  if (dim.max() != Dim::kUnbounded) out.most = dim.max();
+  return out;
+}
+
+// Returns whether two elements are equal, where that holds for all sizes.
+SizeEntry compared(const SizeEntry& a, const SizeEntry& b) {
+  if (a.number && b.number) return number(*a.number == *b.number);
+  const std::optional<Dim> x = as_open(a), y = as_open(b);
+  if (x && y && *x == *y) return number(1);
+  auto is_below = [](const SizeEntry& one, const std::optional<Dim>& other) {
+    return one.number && other && *one.number < other->min();
+  };
+  if (is_below(a, y) || is_below(b, x)) return number(0);
+  return {};
+}
+
 // Returns the facts about op(a, b).
 SizeEntry combined(std::string_view op, const SizeEntry& a, const SizeEntry& b) {
+  if (op == "equal") return compared(a, b);
   if (a.number && b.number) {
     const std::optional<int64_t> value = computed(op, *a.number, *b.number);
     return value ? number(*value) : SizeEntry{};
   }
+  if (const std::optional<Dim> dim = open_result(op, a, b)) return of_dim(*dim);
+  if (op == "divide") return {};
   if (op == "minimum" && a.dim && a.most && b.number && *a.most <= *b.number) return a;
   if (op == "maximum" && is_rest(a) && b.number && *b.number <= 0) return a;
   if (op == "maximum" && is_rest(b) && a.number && *a.number <= 0) return b;
@@ -266,13 +334,14 @@ std::optional<Entries> GraphBuilder::computed_entries(const Call& node, int dept
   const std::string& op = call->op->name;
   const std::vector<ValueId> args(function_.args(call->args).begin(),
                                   function_.args(call->args).end());
-  if (op == "shape") return of_shape(type(args[0]).shape);
+  if (op == "shape") return of_shape(type(args[0]).shape, *call->attrs);
   if (op == "concat") return joined_entries(args, depth, budget);
   if (op == "negative" && rank(args[0]) < 2) {
     auto from = entries_of(args[0], depth + 1, budget);
     return from ? combined("subtract", Entries{number(0)}, *from) : std::nullopt;
   }
-  if (op == "minimum" || op == "maximum" || op == "add" || op == "subtract" || op == "multiply") {
+  if (op == "where") return chosen_entries(args, depth, budget);
+  if (is_arithmetic(op)) {
     if (rank(args[0]) > 1 || rank(args[1]) > 1) return std::nullopt;
     // Values that are not known have entries without bounds.
     auto a = entries_of(args[0], depth + 1, budget), b = entries_of(args[1], depth + 1, budget);
@@ -288,6 +357,27 @@ std::optional<Entries> GraphBuilder::computed_entries(const Call& node, int dept
   if (op == "slice" && shape.size() == 2) return reversed_rows(*from, shape, *call->attrs);
   if (shape.size() != 1) return std::nullopt;
   return op == "slice" ? sliced(*from, *call->attrs) : gathered(*from, const_ints(args[1]));
+}
+
+// Returns the entries that a condition chooses.
+std::optional<Entries> GraphBuilder::chosen_entries(const std::vector<ValueId>& args, int depth,
+                                                    int& budget) {
+  std::optional<Entries> of[3];
+  size_t n = 1;
+  for (size_t k = 0; k < 3; ++k) {
+    if (rank(args[k]) > 1) return std::nullopt;
+    of[k] = entries_of(args[k], depth + 1, budget);
+    if (!of[k] || of[k]->empty() || (n != 1 && of[k]->size() != 1 && of[k]->size() != n))
+      return std::nullopt;
+    n = std::max(n, of[k]->size());
+  }
+  Entries out;
+  auto at = [&](size_t k, size_t index) { return (*of[k])[of[k]->size() == 1 ? 0 : index]; };
+  for (size_t k = 0; k < n; ++k) {
+    const SizeEntry condition = at(0, k);
+    out.push_back(condition.number ? at(*condition.number != 0 ? 1 : 2, k) : SizeEntry{});
+  }
+  return out;
 }
 
 // Returns the entries of the parts of a concat; those of parts that are not known have no bounds.

@@ -82,6 +82,8 @@ class GraphBuilder final : public Graph {
   std::optional<std::vector<SizeEntry>> entries_of(ValueId value, int depth, int& budget);
   std::optional<std::vector<SizeEntry>> computed_entries(const Call& call, int depth, int& budget);
   std::optional<std::vector<SizeEntry>> unknown_entry(ValueId value);
+  std::optional<std::vector<SizeEntry>> chosen_entries(const std::vector<ValueId>& args, int depth,
+                                                       int& budget);
   std::optional<std::vector<SizeEntry>> joined_entries(const std::vector<ValueId>& parts, int depth,
                                                        int& budget);
 

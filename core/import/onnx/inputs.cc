@@ -41,8 +41,9 @@ class InputTypes {
 
  private:
   struct Size {
-    int64_t extent = -1;  // -1: open
-    std::string param;    // the file's name for it, may be empty
+    int64_t extent = -1;                  // -1: open
+    std::string param;                    // the file's name for it, may be empty
+    std::optional<GivenSize> range = {};  // of an open one
   };
   struct Input {
     std::string name;
@@ -79,8 +80,8 @@ class InputTypes {
     return out + "]";
   }
 
-  Status set_param(const std::string& param, int64_t extent) {
-    if (extent < 0) return shape_error(cat("size ", in_quotes(param), " is ", extent));
+  Status set_param(const std::string& param, const GivenSize& extent) {
+    if (extent.least < 0) return shape_error(cat("size ", in_quotes(param), " is ", extent));
     auto [found, fresh] = known_.emplace(param, extent);
     if (fresh || found->second == extent) return {};
     return shape_error(cat("size ", in_quotes(param), " is ", found->second, " in one place and ",
@@ -88,7 +89,7 @@ class InputTypes {
   }
 
   /// Sets the shape of `input` to `given`.
-  Status set_shape(Input& input, const std::vector<int64_t>& given) {
+  Status set_shape(Input& input, const std::vector<GivenSize>& given) {
     std::string text = cat(in_quotes(input.name), " is given ", make_shape_text(given),
                            ", the model has ", describe(input));
     if (!input.has_rank) input.sizes.assign(given.size(), Size{});
@@ -97,14 +98,16 @@ class InputTypes {
     if (given.size() != input.sizes.size()) return shape_error(text);
     for (size_t k = 0; k < given.size(); ++k) {
       Size& size = input.sizes[k];
-      if (given[k] < 0 || (size.extent >= 0 && size.extent != given[k])) return shape_error(text);
+      if (given[k].least < 0 || (size.extent >= 0 && !(GivenSize(size.extent) == given[k])))
+        return shape_error(text);
       if (!size.param.empty()) BYOC_TRY_STATUS(set_param(size.param, given[k]));
-      size.extent = given[k];
+      if (given[k].is_number()) size.extent = given[k].least;
+      else size.range = given[k];
     }
     return {};
   }
 
-  static std::string make_shape_text(const std::vector<int64_t>& extents) {
+  static std::string make_shape_text(const std::vector<GivenSize>& extents) {
     std::string out = "[";
     for (size_t k = 0; k < extents.size(); ++k) out += cat(k ? "," : "", extents[k]);
     return out + "]";
@@ -132,7 +135,7 @@ class InputTypes {
                            describe(*input)))
             .with_slug("input-dtype");
       }
-      BYOC_TRY_STATUS(set_shape(*input, static_extents(type.shape)));
+      BYOC_TRY_STATUS(set_shape(*input, given_shape(type.shape)));
     }
     return {};
   }
@@ -143,7 +146,7 @@ class InputTypes {
         BYOC_TRY_STATUS(set_shape(*input, extents));
       } else if (std::string param = find_param(name); !param.empty() && extents.size() == 1) {
         BYOC_TRY_STATUS(set_param(param, extents[0]));
-      } else if (name == kMaxIterations && extents.size() == 1 && extents[0] >= 0) {
+      } else if (name == kMaxIterations && extents.size() == 1 && extents[0].is_number()) {
         continue;  // read by loops
       } else {
         return not_found(cat("--shape names ", in_quotes(name),
@@ -199,22 +202,27 @@ class InputTypes {
       const Size& size = input.sizes[k];
       auto known = known_.find(size.param);
       if (size.extent >= 0) shape.push_back(size.extent);
-      else if (size.param.empty()) shape.push_back(Dim::symbol(fresh(cat(input.name, "_dim", k))));
-      else if (known != known_.end()) shape.push_back(known->second);
-      else shape.push_back(named(size.param));
+      else if (size.param.empty())
+        shape.push_back(dim(fresh(cat(input.name, "_dim", k)), size.range));
+      else if (known == known_.end()) shape.push_back(named(size.param, {}));
+      else if (known->second.is_number()) shape.push_back(known->second.least);
+      else shape.push_back(named(size.param, known->second));
     }
     return shape;
   }
 
-  Dim named(const std::string& param) const {
+  static Dim dim(const std::string& symbol, const std::optional<GivenSize>& range) {
+    return range ? Dim::symbol(symbol, range->least, range->most) : Dim::symbol(symbol);
+  }
+  Dim named(const std::string& param, const std::optional<GivenSize>& range) const {
     auto symbol = symbols_.find(param);
     BYOC_CHECK(symbol != symbols_.end(), "size ", param, " has no symbol");
-    return Dim::symbol(symbol->second);
+    return dim(symbol->second, range);
   }
 
   const ImportOptions& options_;
   std::vector<Input> inputs_;
-  std::map<std::string, int64_t> known_;        // sizes with a number
+  std::map<std::string, GivenSize> known_;      // sizes with a number or a range
   std::map<std::string, std::string> symbols_;  // the file's name -> the symbol's name
   std::set<std::string> taken_;
 };

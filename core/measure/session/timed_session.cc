@@ -13,10 +13,10 @@ namespace {
 constexpr uint64_t kMostProfiledRuns = 200;
 constexpr double kMostProfiledTimes = 2e6;  // steps times runs: 16 MB
 
-Result<std::vector<Tensor>> make_tensors(const std::vector<NamedTensor>& types) {
+Result<std::vector<Tensor>> make_tensors(const std::vector<TensorSpec>& types) {
   std::vector<Tensor> out;
-  for (const NamedTensor& named : types) {
-    BYOC_TRY(Tensor tensor, Tensor::make(named.type));
+  for (const TensorSpec& type : types) {
+    BYOC_TRY(Tensor tensor, Tensor::make(type));
     out.push_back(std::move(tensor));
   }
   return out;
@@ -46,7 +46,10 @@ Status TimedSession::renew() {
     BYOC_TRY(Tensor copy, input.copy());
     inputs.push_back(std::move(copy));
   }
-  BYOC_TRY(std::vector<Tensor> outputs, make_tensors(session_->outputs()));
+  std::vector<DLTensor> views;
+  for (const Tensor& tensor : inputs) views.push_back(tensor.view());
+  BYOC_TRY(const std::vector<TensorSpec> types, session_->output_types(views));
+  BYOC_TRY(std::vector<Tensor> outputs, make_tensors(types));
   // Frees the old memory after the new was made, so that the new is elsewhere.
   context_ = std::move(context);
   inputs_ = std::move(inputs);

@@ -4,7 +4,9 @@
 
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
+#include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
+#include "core/op/kernel/move.h"
 
 namespace byoc::op {
 namespace {
@@ -82,6 +84,48 @@ Result<RefKernel> reference_range(Types in, Types out, const Attrs&) {
                    });
 }
 
+// ---- iota
+
+using IotaTypes = TypeList<float, double, int32_t, int64_t>;
+
+Result<std::vector<TensorType>> infer_iota(Types, const Attrs& attrs) {
+  BYOC_TRY_STATUS(check_has_shape("iota", attrs));
+  Shape shape;
+  for (int64_t extent : attrs.ints("shape")) {
+    if (extent < 0) return invalid(cat("iota: shape holds ", extent)).with_slug("op-shape");
+    shape.push_back(extent);
+  }
+  if (attrs.has(kOpenShapeAttr)) {
+    BYOC_TRY(shape, open_shape_of(attrs));
+  }
+  if (shape.size() != 1)
+    return invalid(cat("iota: shape has ", shape.size(), " dims, expected 1"))
+        .with_slug("op-shape");
+  const DType dtype = attrs.dtype("to");
+  if (!dtypes_of(IotaTypes{}).has(dtype))
+    return invalid(cat("iota: to is ", dtype, ", expected one of ", dtypes_of(IotaTypes{})))
+        .with_slug("op-dtype");
+  return one_result({dtype, std::move(shape)});
+}
+
+Result<RefKernel> reference_iota(Types, Types out, const Attrs& attrs) {
+  return for_dtype("iota", out[0]->dtype, IotaTypes{},
+                   [n = count(out[0]), start = attrs.i("start"),
+                    step = attrs.i("step")]<class T>() -> RefKernel {
+                     return [=](const void* const*, void* const* to) {
+                       T* y = out_as<T>(to, 0);
+                       for (int64_t k = 0; k < n; ++k) y[k] = static_cast<T>(start + k * step);
+                     };
+                   });
+}
+
+Result<Tensors> compute_iota(te::Builder& builder, Inputs, Types out, const Attrs& attrs) {
+  const DType dtype = out[0]->dtype;
+  return one(builder.compute("iota", te::extents_of(*out[0]), [&](const Exprs& i) {
+    return te::cast(dtype, i[0] * attrs.i("step") + attrs.i("start"));
+  }));
+}
+
 }  // namespace
 
 void add_range_ops(OpRegistry& ops) {
@@ -95,6 +139,19 @@ void add_range_ops(OpRegistry& ops) {
            .infer = infer_range,
            .reference = reference_range,
            .sizes = sizes_range});
+  ops.add({.name = "iota",
+           .doc = "start, start + step, ... as many as the shape has.",
+           .kind = FusionKind::kInjective,
+           .inputs = {},
+           .attrs = {{"shape", Ints{}, "one extent", AttrSpec::kOptional},
+                     open_shape_attr(),
+                     {"to", DType::kI64, "f32 f64 i32 i64", AttrSpec::kRequired},
+                     {"start", int64_t{0}, "the first value"},
+                     {"step", int64_t{1}, "the difference of neighbours"}},
+           .infer = infer_iota,
+           .reference = reference_iota,
+           .compute = compute_iota,
+           .flops = no_flops});
 }
 
 }  // namespace byoc::op

@@ -4,9 +4,23 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/open_shape.h"
 #include "core/op/kernel/util.h"
 
 namespace byoc::op {
+
+/// Returns the attribute `open_shape` (ir/open_shape.h).
+inline AttrSpec open_shape_attr() {
+  return {kOpenShapeAttr, Strings{}, "the dims of the result, when some are open sizes",
+          AttrSpec::kOptional};
+}
+
+/// Returns an error unless an op has one of the attributes `shape` and `open_shape`.
+inline Status check_has_shape(std::string_view op, const Attrs& attrs) {
+  if (attrs.has("shape") || attrs.has(kOpenShapeAttr)) return {};
+  return invalid(cat(op, " needs the attribute \"shape\" (list of integers)"))
+      .with_slug("missing-attr");
+}
 
 /// Returns the error for a bound that does not fit.
 inline Status too_large(std::string_view what) {

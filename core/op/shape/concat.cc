@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -27,6 +28,12 @@ Status add_extent(Dim& total, Dim part, Types in) {
   if (can_count({total, part})) {
     BYOC_TRY(total, counted_sum(total, part));
     return {};
+  }
+  if (is_open(total) || is_open(part)) {
+    if (Result<Dim> open = dim_sum(total, part); open.ok()) {
+      total = *open;
+      return {};
+    }
   }
   if (!total.is_static() || !part.is_static()) {
     return invalid(cat("concat: extents along the axis must be known", shown(in)))

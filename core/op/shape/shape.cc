@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/open_shape.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -47,6 +48,21 @@ std::string shown(const Ints& list) {
   return text;
 }
 
+// Returns the elements as one dim.
+Result<Dim> open_product(const Elements& elements) {
+  Dim out(elements.known);
+  for (Dim dim : elements.named) {
+    BYOC_TRY(out, dim_product(out, dim));
+  }
+  return out;
+}
+
+// Returns whole / rest where sizes are open and rest divides it.
+std::optional<Dim> open_quotient(const Elements& whole, const Elements& rest) {
+  const Result<Dim> all = open_product(whole), part = open_product(rest);
+  return all.ok() && part.ok() ? dim_exact_quotient(*all, *part) : std::nullopt;
+}
+
 // Returns the extent for -1 when the other dims hold `rest` and x holds `whole`.
 Result<Dim> remaining_dim(Elements whole, Elements rest, const Ints& target, TypeId x) {
   cancel_named(whole, rest);
@@ -55,6 +71,7 @@ Result<Dim> remaining_dim(Elements whole, Elements rest, const Ints& target, Typ
     return Dim(whole.known / rest.known);
   if (rest.named.empty() && whole.named.size() == 1 && whole.known == rest.known)
     return whole.named[0];
+  if (auto open = open_quotient(whole, rest)) return *open;
   const bool counts = rest.named.empty() && rest.known != 0 && has_counted(whole.named);
   if (counts &&
       std::all_of(whole.named.begin(), whole.named.end(), [](Dim dim) { return dim.is_counted(); }))
@@ -66,6 +83,8 @@ Result<Dim> remaining_dim(Elements whole, Elements rest, const Ints& target, Typ
 
 Status same_elements(Elements whole, Elements given, const Ints& target, TypeId x) {
   cancel_named(whole, given);
+  const Result<Dim> all = open_product(whole), rest = open_product(given);
+  if (all.ok() && rest.ok() && *all == *rest) return {};
   if (whole.named.empty() && given.named.empty()) {
     if (whole.known == given.known) return {};
     return shape_error(
@@ -80,6 +99,7 @@ Result<Dim> product(std::span<const Dim> dims, TypeId x) {
   BYOC_TRY(Elements elements, elements_of("flatten", dims, x));
   if (elements.named.empty()) return Dim(elements.known);
   if (elements.named.size() == 1 && elements.known == 1) return elements.named[0];
+  if (Result<Dim> open = open_product(elements); open.ok()) return *open;
   if (std::all_of(elements.named.begin(), elements.named.end(),
                   [](Dim dim) { return dim.is_counted(); }))
     return counted_product(elements.named, elements.known, 1);
@@ -197,8 +217,25 @@ OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs,
 
 }  // namespace
 
+namespace {
+
+// Reshapes to dims that are all given.
+Result<std::vector<TensorType>> infer_open_reshape(TypeId x, const Attrs& attrs) {
+  BYOC_TRY(Shape shape, open_shape_of(attrs));
+  BYOC_TRY(Elements whole, elements_of("reshape", x->shape, x));
+  BYOC_TRY(Elements given, elements_of("reshape", shape, x));
+  BYOC_TRY(Dim all, open_product(whole));
+  BYOC_TRY(Dim rest, open_product(given));
+  if (all == rest) return one_result({x->dtype, std::move(shape)});
+  return shape_error(cat("reshape: ", shape, " holds ", rest, " elements, x ", all), x);
+}
+
+}  // namespace
+
 Result<std::vector<TensorType>> infer_reshape(Types in, const Attrs& attrs) {
   TypeId x = in[0];
+  BYOC_TRY_STATUS(check_has_shape("reshape", attrs));
+  if (attrs.has(kOpenShapeAttr)) return infer_open_reshape(x, attrs);
   Ints target = attrs.ints("shape");
   bool allow_zero = attrs.b("allow_zero", false);
   Shape shape;
@@ -227,8 +264,9 @@ Result<std::vector<TensorType>> infer_reshape(Types in, const Attrs& attrs) {
 void add_shape_ops(OpRegistry& ops) {
   ops.add(same_bytes(
       "reshape", "The elements of x in another shape.",
-      {{"shape", Ints{}, "extents; 0 copies the dim of x, one -1 is computed", AttrSpec::kRequired},
-       {"allow_zero", false, "0 is an extent of zero instead"}},
+      {{"shape", Ints{}, "extents; 0 copies the dim of x, one -1 is computed", AttrSpec::kOptional},
+       {"allow_zero", false, "0 is an extent of zero instead"},
+       open_shape_attr()},
       infer_reshape));
   ops.add(same_bytes("flatten", "A matrix: dims before `axis` times dims from `axis` on.",
                      {{"axis", int64_t{1}, "in [-rank, rank]"}}, infer_flatten));

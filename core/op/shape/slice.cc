@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/open_shape.h"
 #include "byoc/op/registry.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
@@ -86,14 +87,62 @@ Dim counted_range(Dim dim, int64_t start, int64_t end, int64_t step) {
   return Dim::counted(cat(dim.name(), "[", start, ":", end, ":", step, "]"), most);
 }
 
+// Returns a - b, and 0 where b is larger.
+Result<Dim> natural_difference(Dim a, Dim b) {
+  BYOC_TRY(Dim larger, dim_max(a, b));
+  return dim_difference(larger, b);
+}
+
+// Returns the position `at` of an open dim as clamp_range does.
+Result<Dim> open_position(Dim dim, int64_t at) {
+  if (at >= 0) return dim_min(dim, Dim(at));
+  return natural_difference(dim, Dim(at == INT64_MIN ? INT64_MAX : -at));
+}
+
+// Returns the dim of a slice of an open one.
+Result<Dim> open_range(Dim dim, int64_t start, int64_t end, int64_t step) {
+  if (step < 0) {
+    const bool is_whole = step == -1 && (start == -1 || start >= dim.max() - 1) && end < 0 &&
+                          (end == INT64_MIN || -end > dim.max());
+    if (is_whole) return dim;
+    return invalid(cat("slice: dim ", dim, " must be known for a step of ", step))
+        .with_slug("symbolic-shape");
+  }
+  BYOC_TRY(Dim first, open_position(dim, start));
+  BYOC_TRY(Dim last, open_position(dim, end));
+  BYOC_TRY(Dim cells, natural_difference(last, first));
+  return dim_ceil_quotient(cells, step);
+}
+
+// Returns the type of a slice whose dims are given: from its starts on, within x.
+Result<std::vector<TensorType>> open_slice(TypeId x, const SliceDims& s, const Attrs& attrs) {
+  BYOC_TRY(Shape shape, open_shape_of(attrs));
+  if (shape.size() != x->shape.size())
+    return shape_error(cat("slice: ", kOpenShapeAttr, " has ", shape.size(), " dims"), x);
+  for (size_t k = 0; k < s.axes.size(); ++k) {
+    const Dim whole = x->shape[s.axes[k]];
+    if (s.starts[k] < 0 || s.steps[k] != 1)
+      return shape_error(cat("slice: ", kOpenShapeAttr, " is for starts from 0 and steps of 1"), x);
+    BYOC_TRY(Dim end, dim_sum(shape[s.axes[k]], Dim(s.starts[k])));
+    const bool fits = end == whole || (end.max() != Dim::kUnbounded && end.max() <= whole.min());
+    if (!fits) return shape_error(cat("slice: dim ", s.axes[k], " has no ", end, " cells"), x);
+  }
+  return one_result({x->dtype, std::move(shape)});
+}
+
 Result<std::vector<TensorType>> infer_slice(Types in, const Attrs& attrs) {
   BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
   TensorType y = *in[0];
+  if (attrs.has(kOpenShapeAttr)) return open_slice(in[0], s, attrs);
   for (size_t k = 0; k < s.axes.size(); ++k) {
     Dim& dim = y.shape[s.axes[k]];
     if (takes_all(dim, s.starts[k], s.ends[k], s.steps[k])) continue;
     if (dim.is_counted()) {
       dim = counted_range(dim, s.starts[k], s.ends[k], s.steps[k]);
+      continue;
+    }
+    if (!dim.is_static() && !attrs.has(kOpenShapeAttr)) {
+      BYOC_TRY(dim, open_range(dim, s.starts[k], s.ends[k], s.steps[k]));
       continue;
     }
     if (!dim.is_static()) {
@@ -113,6 +162,7 @@ Result<RefKernel> reference_slice(Types in, Types out, const Attrs& attrs) {
   for (size_t k = 0; k < s.axes.size(); ++k) {
     int64_t& stride = strides[s.axes[k]];
     Range range = clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
+    if (attrs.has(kOpenShapeAttr)) range.count = out[0]->shape[s.axes[k]].extent();
     offset += range.start * stride;
     stride = range.count == 1 ? 0 : stride * range.step;  // a single cell may have any step
   }
@@ -211,7 +261,8 @@ void add_slice_ops(OpRegistry& ops) {
            .attrs = {{"starts", Ints{}, "one per axis", AttrSpec::kRequired},
                      {"ends", Ints{}, "one per axis, exclusive", AttrSpec::kRequired},
                      {"axes", Ints{}, "in [-rank, rank); empty: the first ones"},
-                     {"steps", Ints{}, "one per axis, not 0; empty: all 1"}},
+                     {"steps", Ints{}, "one per axis, not 0; empty: all 1"},
+                     open_shape_attr()},
            .infer = infer_slice,
            .reference = reference_slice,
            .compute = move_compute("slice", slice_index),

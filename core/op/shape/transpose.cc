@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/move.h"
 
@@ -62,6 +63,10 @@ Result<IndexFn> transpose_index(Types in, const TensorType&, const Attrs& attrs)
 
 Result<std::vector<TensorType>> infer_expand(Types in, const Attrs& attrs) {
   Shape target;
+  BYOC_TRY_STATUS(check_has_shape("expand", attrs));
+  if (attrs.has(kOpenShapeAttr)) {
+    BYOC_TRY(target, open_shape_of(attrs));
+  }
   for (int64_t extent : attrs.ints("shape")) {
     if (extent < 0) return shape_error(cat("expand: shape holds ", extent), in[0]);
     target.push_back(extent);
@@ -261,8 +266,8 @@ void add_transpose_ops(OpRegistry& ops) {
                                infer_transpose, reference_transpose, transpose_index),
                      {.family = OpFamily::kTranspose}));
   ops.add(moving_op("expand", "x broadcast together with `shape`, by numpy's rules.",
-                    {{"shape", Ints{}, "extents", AttrSpec::kRequired}}, infer_expand,
-                    reference_expand, expand_index));
+                    {{"shape", Ints{}, "extents", AttrSpec::kOptional}, open_shape_attr()},
+                    infer_expand, reference_expand, expand_index));
   ops.add(moving_op("tile", "repeats[d] copies of x one after the other along dim d.",
                     {{"repeats", Ints{}, "one per dim, at least 0", AttrSpec::kRequired}},
                     infer_tile, reference_tile, tile_index));

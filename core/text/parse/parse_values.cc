@@ -2,6 +2,7 @@
 // Parses types, attributes, and the names and numbers in them.
 #include <charconv>
 
+#include "byoc/ir/dim.h"
 #include "core/text/parse/parser.h"
 
 namespace byoc {
@@ -44,7 +45,33 @@ Result<Dim> parse_named_dim(Lexer& in, NamedDims& dims, int64_t min,
   return dim;
 }
 
+// Parses (B*T : B<=4, T); the token is the parenthesis.
+Result<Dim> parse_expression(Lexer& in, NamedDims& dims) {
+  const Token open = in.token();
+  const std::string_view text = in.text().substr(in.offset(open));
+  size_t end = 0;
+  int depth = 0;
+  bool is_quoted = false;
+  do {
+    const char c = text[end++];
+    if (is_quoted && c == '\\') ++end;
+    else if (c == '"') is_quoted = !is_quoted;
+    else if (!is_quoted) depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+  } while (depth > 0 && end < text.size());
+  if (depth != 0) return in.error(open, "a size without its closing parenthesis");
+  Result<Dim> dim = byoc::parse_dim(text.substr(0, end));
+  if (!dim.ok()) return in.error(open, dim.status().message());
+  for (Dim size : sizes_in(*dim)) {
+    auto [known, is_new] = dims.try_emplace(size.name(), size);
+    if (!is_new && !(known->second == size))
+      return in.error(open, cat("dim ", size, " was ", known->second, " before in this function"));
+  }
+  in.jump(in.offset(open) + end);
+  return dim;
+}
+
 Result<Dim> parse_dim(Lexer& in, NamedDims& dims) {
+  if (in.token().is("(")) return parse_expression(in, dims);
   if (in.take_if("?")) return parse_named_dim(in, dims, 0, Counted::kYes);
   if (in.token().kind != Token::kNumber) return parse_named_dim(in, dims, 0);
   BYOC_TRY(int64_t number, parse_integer(in, 0, INT64_MAX));

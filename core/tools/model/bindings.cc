@@ -54,9 +54,8 @@ cli::TensorReaders tensor_readers() {
   return readers;
 }
 
-Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(
-    const std::vector<std::string>& texts) {
-  std::map<std::string, std::vector<int64_t>> shapes;
+Result<GivenShapes> parse_shapes(const std::vector<std::string>& texts) {
+  GivenShapes shapes;
   for (const std::string& text : texts) {
     for (const std::string& part : shapes_of(text)) {
       auto shape = parse_shape(part);

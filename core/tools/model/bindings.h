@@ -13,8 +13,7 @@ namespace byoc::driver {
 /// Returns the readers of .npy and .pb files.
 cli::TensorReaders tensor_readers();
 /// Parses "x=1x3x224x224", "N=1" and "batch=1,seq=16". Errors: slug "usage".
-Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(
-    const std::vector<std::string>& texts);
+Result<GivenShapes> parse_shapes(const std::vector<std::string>& texts);
 /// Parses "axes=[0,1]", as parse_binding does, and "axes=a.npy". The inputs are those of the entry
 /// function of `model`.
 Result<std::map<std::string, BoundTensor>> parse_bindings(const std::vector<std::string>& texts,

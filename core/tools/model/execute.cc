@@ -31,10 +31,15 @@ void fill_with_canary(Tensor& tensor) {
 
 Result<std::vector<Tensor>> execute(const Session& session, Context& context,
                                     std::span<const Tensor> inputs) {
-  BYOC_TRY(std::vector<Tensor> outputs, make_tensors(session.outputs()));
-  for (Tensor& tensor : outputs) fill_with_canary(tensor);
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+  BYOC_TRY(const std::vector<TensorSpec> types, session.output_types(in));
+  std::vector<Tensor> outputs;
+  for (const TensorSpec& type : types) {
+    BYOC_TRY(Tensor tensor, Tensor::make(type));
+    outputs.push_back(std::move(tensor));
+  }
+  for (Tensor& tensor : outputs) fill_with_canary(tensor);
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());
   BYOC_TRY_STATUS(session.run(context, in, out));
   for (size_t k = 0; k < outputs.size(); ++k) outputs[k].shrink(session.output_dims(context, k));

@@ -76,7 +76,7 @@ class Sizes {
 
   Status take_flags(const ModelOptions& options) {
     BYOC_TRY(auto bound, parse_bindings(options[option::kBind], signature_.module));
-    for (const auto& [name, value] : bound) set(name, static_extents(value.type.shape));
+    for (const auto& [name, value] : bound) set(name, given_shape(value.type.shape));
     BYOC_TRY(auto shapes, parse_shapes(options[option::kShape]));
     for (const auto& [name, extents] : shapes) {
       if (!set(name, extents) && extents.size() == 1) set_size(name, extents[0]);
@@ -94,7 +94,7 @@ class Sizes {
         given[k].extents = std::vector{given[k].elements};
       if (!given[k].extents || input.is_set || !is_open(input)) continue;
       shapes_.push_back(text(input.name, *given[k].extents));
-      set(input.name, *given[k].extents);
+      set(input.name, {given[k].extents->begin(), given[k].extents->end()});
     }
     return {};
   }
@@ -129,25 +129,25 @@ class Sizes {
   }
 
   /// Notes the sizes in the shape of the input `name`. Returns false when there is no such input.
-  bool set(const std::string& name, const std::vector<int64_t>& extents) {
+  bool set(const std::string& name, const std::vector<GivenSize>& extents) {
     auto input = std::find_if(signature_.inputs.begin(), signature_.inputs.end(),
                               [&](const Input& one) { return one.name == name; });
     if (input == signature_.inputs.end()) return false;
     input->is_set = true;
     for (size_t k = 0; k < std::min(extents.size(), input->extents.size()); ++k) {
       const Extent& e = input->extents[k];
-      if (e.number < 0 && !e.name.empty()) known_.emplace(e.name, extents[k]);
+      if (e.number < 0 && !e.name.empty()) known_.emplace(e.name, extents[k].most);
     }
     return true;
   }
 
   /// Notes the size that a flag gives by name: that of the file, or the one that messages print,
   /// which has '_' in place of other characters.
-  void set_size(const std::string& name, int64_t extent) {
+  void set_size(const std::string& name, const GivenSize& extent) {
     for (const Input& input : inputs()) {
       for (const Extent& e : input.extents) {
         if (e.number >= 0 || (e.name != name && printable(e.name) != name)) continue;
-        known_.emplace(e.name, extent);
+        known_.emplace(e.name, extent.most);
         named_by_flag_.insert(e.name);
       }
     }

@@ -70,7 +70,9 @@ ImportOptions import_options(const std::vector<PbTensor>& data,
     }
     for (const ModelInput& input : inputs) {
       bool open = !input.has_rank || std::count(input.dims.begin(), input.dims.end(), -1) > 0;
-      if (input.name == tensor.name && open) options.shapes[input.name] = tensor.tensor.spec().dims;
+      if (input.name == tensor.name && open)
+        options.shapes[input.name] = {tensor.tensor.spec().dims.begin(),
+                                      tensor.tensor.spec().dims.end()};
     }
   }
   return options;

@@ -13,20 +13,27 @@
 
 namespace byoc {
 
-/// The type of a tensor at run time: extents are numbers, or bounds of what each run counts.
+/// The type of a tensor at run time: extents are numbers, or bounds of what each run counts or has
+/// as sizes of its inputs.
 struct TensorSpec {
   DType dtype = DType::kF32;  ///< element type
-  std::vector<int64_t> dims;  ///< the extents; the bounds of counted ones
+  std::vector<int64_t> dims;  ///< the extents; the bounds of counted and of open ones
   uint32_t counted = 0;       ///< bit d: each run counts dim d, which is at most dims[d]
   bool is_counted(size_t d) const { return (counted >> d & 1) != 0; }  ///< bit d of `counted`
+  /// Empty, or per dim its size_expression.h text where it is open, "" where it is not.
+  std::vector<std::string> open = {};
+  bool is_open() const { return !open.empty(); }  ///< true when some dim is open
+  /// Returns true when dim d is open.
+  bool is_open(size_t d) const { return !open.empty() && !open[d].empty(); }
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
-void print_to(std::string& out, const TensorSpec& spec);  ///< "f32[1,3,32,32]", "f32[<=100,4]"
+/// Appends "f32[1,3,32,32]", "f32[<=100,B*T<=512]".
+void print_to(std::string& out, const TensorSpec& spec);
 /// Reads the text that print_to writes. Errors: kInvalidArgument, slug "type-syntax", with the text
 /// that was found.
 Result<TensorSpec> parse_tensor_spec(std::string_view text);
-/// Returns the bytes of a compact tensor, with the bounds of counted dims. Errors: kOutOfRange when
-/// it does not fit in 63 bits.
+/// Returns the bytes of a compact tensor, with the bounds of counted and open dims. Errors:
+/// kOutOfRange when it does not fit in 63 bits.
 Result<int64_t> size_bytes(const TensorSpec& spec);
 int64_t num_elements(const TensorSpec& spec);  ///< dims checked before
 
@@ -55,10 +62,11 @@ struct ExternalFunction {
   std::vector<std::pair<uint32_t, uint32_t>> inplace;   ///< (input, output) that may share memory
   /// The needs of a run, in bytes; byoc_kernel_flags.
   uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-  std::string implementation;     ///< in the plugin's words, may be empty
-  double flops = 0;               ///< the operations of the ops inside
-  uint64_t ops = 0;               ///< the number of ops inside
-  std::vector<std::string> locs;  ///< the user's names of those ops, each once
+  std::string implementation;      ///< in the plugin's words, may be empty
+  std::vector<std::string> sizes;  ///< the open sizes that its kernel is given, in this order
+  double flops = 0;                ///< the operations of the ops inside
+  uint64_t ops = 0;                ///< the number of ops inside
+  std::vector<std::string> locs;   ///< the user's names of those ops, each once
   /// Empty in an Executable, whose steps have symbols and locs of their own.
   std::vector<ExternalAlias> aliases;
   friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;

@@ -68,6 +68,7 @@ class Plugin {
   bool is_default_codegen() const;  ///< has BYOC_PLUGIN_DEFAULT
   bool takes_loops() const;         ///< has BYOC_PLUGIN_LOOPS
   bool takes_counted() const;       ///< has BYOC_PLUGIN_COUNTED
+  bool takes_open_sizes() const;    ///< has BYOC_PLUGIN_OPEN_SIZES
   bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;         ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;       ///< 0: no limit

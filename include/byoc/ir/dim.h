@@ -3,6 +3,7 @@
 // Arithmetic with dims. Results are numbers, named sizes, or expressions in one canonical form, so
 // that equal computations give equal dims: B*T and T*B, (2*T)/2 and T. Thread-safe.
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "byoc/ir/type.h"
@@ -29,6 +30,23 @@ Result<Dim> with_sizes(Dim dim, const std::function<std::optional<Dim>(Dim size)
 /// Returns the expression of these sizes. Errors: those of SizeExpression::parse, and those above;
 /// kInvalidArgument for a name that `sizes` does not have.
 Result<Dim> parse_dim_expression(std::string_view text, std::span<const Dim> sizes);
+
+/// Reads the text that print_to writes of a dim. Errors: kInvalidArgument, slug "size-syntax".
+Result<Dim> parse_dim(std::string_view text);
+
+/// A size that a user gives: a number, or every one from `least` to `most`.
+struct GivenSize {
+  int64_t least = 0, most = 0;                                    ///< both included
+  GivenSize(int64_t number) : least(number), most(number) {}      // NOLINT: implicit by design
+  GivenSize(int64_t from, int64_t to) : least(from), most(to) {}  ///< A range.
+  bool is_number() const { return least == most; }                ///< true unless it is a range
+  friend bool operator==(const GivenSize&, const GivenSize&) = default;
+};
+void print_to(std::string& out, const GivenSize& size);  ///< "4", "1..128"
+/// The sizes by name: of a named size one, of an input all of its dims.
+using GivenShapes = std::map<std::string, std::vector<GivenSize>>;
+
+std::vector<GivenSize> given_shape(const Shape& shape);  ///< all dims must be static
 
 /// Returns true when a dim is a named size or an expression: known once the inputs of a run are.
 inline bool is_open(Dim dim) { return !dim.is_static() && !dim.is_counted(); }

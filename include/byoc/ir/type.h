@@ -73,7 +73,7 @@ using Shape = std::vector<Dim>;                       ///< The dims of a tensor.
 void print_to(std::string& out, const Shape& shape);  ///< "[1,3,N]"
 bool is_static(const Shape& shape);                   ///< true when all dims are numbers
 bool has_counted(const Shape& shape);                 ///< true when a dim is counted
-/// Returns the shape with numbers for counted dims: their upper bounds.
+/// Returns the shape with numbers for dims that have an upper bound: that bound.
 Shape at_bounds(const Shape& shape);
 /// Returns the product of the extents. Errors: kInvalidArgument when a dim is symbolic, kOutOfRange
 /// when the product, or its size at 8 bytes an element, does not fit in 63 bits.

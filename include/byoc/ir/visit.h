@@ -63,6 +63,9 @@ std::array<Symbol, 2> callees(const Node& node);
 /// Returns the names of the functions that `root` reaches by Invoke and Control, callees before
 /// callers. Iterative. Errors: kInvalidArgument: no such function; recursion (the chain).
 Result<std::vector<Symbol>> callees_first(const IRModule& module, Symbol root);
+/// Returns the open sizes in the types of the function and of the composites that it invokes, by
+/// name. A run gives them to the function's kernel in this order.
+std::vector<Dim> open_sizes(const IRModule& module, const Function& function);
 /// Returns all functions of the module, callees before callers.
 Result<std::vector<Symbol>> callees_first(const IRModule& module);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Passes that bind inputs, sizes and arguments, and the values that they take.
+#include "byoc/ir/dim.h"
 #include "byoc/pass/pass.h"
 
 namespace byoc {
@@ -18,12 +19,12 @@ Result<IRModule> bind_params(IRModule, const std::map<std::string, BoundTensor>&
 /// Errors: unknown input; slug "bind-syntax".
 Result<std::pair<std::string, BoundTensor>> parse_binding(const IRModule&, std::string_view text);
 /// Replaces named sizes ("N" -> 1) or the shapes of whole entry inputs ("x" -> 1x3x224x224)
-/// by numbers, everywhere. Errors: unknown name, a number outside the dim's bounds, dims
-/// that contradict.
-Result<IRModule> bind_shapes(IRModule, const std::map<std::string, std::vector<int64_t>>& shapes,
-                             const PassContext&);
-/// Parses "N=1", "x=1x3x224x224", "x=" for a scalar: --shape. Errors: slug "shape-syntax".
-Result<std::pair<std::string, std::vector<int64_t>>> parse_shape(std::string_view text);
+/// by numbers, everywhere. A range ("N" -> 1..64) keeps the name and sets its bounds. Errors: an
+/// unknown name, a number outside the dim's bounds, dims that contradict.
+Result<IRModule> bind_shapes(IRModule, const GivenShapes& shapes, const PassContext&);
+/// Parses "N=1", "N=1..64", "x=1x3x224x224", "x=1..4x8", "x=" for a scalar: --shape. Errors: slug
+/// "shape-syntax".
+Result<std::pair<std::string, std::vector<GivenSize>>> parse_shape(std::string_view text);
 /// Moves constant arguments in calls of functions with `compiler` into a copy of the function, one
 /// copy per distinct set of constants.
 Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);

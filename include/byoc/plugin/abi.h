@@ -38,14 +38,15 @@ extern "C" {
 /// byoc_function.point, the flag BYOC_PLUGIN_LOOPS. 4: the flags BYOC_PLUGIN_COUNTED and
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
 /// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
-/// 8: the slot `partition`, reserved before.
+/// 8: the slot `partition`, reserved before. 9: the flag BYOC_PLUGIN_OPEN_SIZES, byoc_call.sizes,
+/// byoc_native_call.sizes.
 #define BYOC_ABI_MINOR 9
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 8 defines
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 9 defines
 /// no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
@@ -400,9 +401,9 @@ typedef struct byoc_call {
   /// its counted dims, and memory for them. run writes the dims of this run, at most the bounds,
   /// and the elements in row-major order of these dims, from the begin of the memory.
   int64_t* const* out_shapes;
-  /// Since minor 9, for functions of plugins with BYOC_PLUGIN_OPEN_SIZES whose types have open dims:
-  /// the sizes of this run, in the order of "sizes" in the graph JSON; NULL for others. The views of
-  /// inputs and outputs have the dims of this run.
+  /// Since minor 9, for functions with open dims, which plugins with BYOC_PLUGIN_OPEN_SIZES get:
+  /// the sizes of this run, in the order of "sizes" in the graph JSON; NULL for others. The views
+  /// of inputs and outputs have the dims of this run.
   const int64_t* sizes;
 } byoc_call;
 
@@ -471,8 +472,8 @@ enum byoc_plugin_flags {
   /// 8 and later form none by themselves, as with BYOC_PLUGIN_ATTENTION.
   BYOC_PLUGIN_CHAINS = 64,
   /// Since minor 9. The plugin compiles functions with open dims: sizes that the inputs of a run
-  /// have, with bounds, and expressions of them. Other plugins get no op that reads or gives a value
-  /// with an open dim.
+  /// have, with bounds, and expressions of them. Other plugins get no op that reads or gives a
+  /// value with an open dim.
   BYOC_PLUGIN_OPEN_SIZES = 128
 };
 
@@ -630,13 +631,13 @@ BYOC_ASSERT_NO_TAIL(byoc_function, point);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_kernel_info, signature);
-BYOC_ASSERT_NO_TAIL(byoc_call, out_shapes);
+BYOC_ASSERT_NO_TAIL(byoc_call, sizes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
 BYOC_ASSERT_NO_TAIL(byoc_plugin, knobs);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
-BYOC_ASSERT_NO_TAIL(byoc_native_call, failure);
+BYOC_ASSERT_NO_TAIL(byoc_native_call, sizes);
 BYOC_ASSERT_NO_TAIL(byoc_native_fn, signature);
 BYOC_ASSERT_NO_TAIL(byoc_native_table, fns);
 

@@ -13,6 +13,12 @@ struct NamedTensor {
   TensorSpec type;   ///< dtype and extents
 };
 
+/// A size that the inputs of a run have.
+struct OpenSize {
+  std::string name;             ///< as in the types of the program
+  int64_t least = 0, most = 0;  ///< its bounds, both included
+};
+
 /// The place of one argument of a step, or of the source of a copy.
 struct Place {
   /// The memory that holds a tensor.
@@ -77,6 +83,7 @@ struct Program {
   std::vector<Copy> copies;                  ///< after the steps
   uint64_t arena_bytes = 0;                  ///< the size of the memory for tensors between steps
   uint64_t peak_live_bytes = 0;              ///< the least that any plan needs
+  std::vector<OpenSize> sizes;               ///< by name; each is a dim of some input
 };
 
 /// The contents of an artifact.

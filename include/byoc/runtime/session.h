@@ -88,13 +88,19 @@ class Session {
   /// strides, inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go
   /// through compact memory that the Context holds. Outputs are compact and overlap nothing.
   /// An output with counted dims has the shape of their bounds; its elements, of the shape that
-  /// output_dims returns, come first.
+  /// output_dims returns, come first. Inputs with open dims have any sizes within the bounds of
+  /// program().sizes; the outputs then have the types that output_types returns.
   /// Re-entrant with one Context per caller; allocates nothing, takes no lock (except for the one
   /// token per run of a Session with several threads, and kernels that are SERIAL), looks nothing
   /// up. Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with
   /// "output-", and "output-overlap"; the error of a failing kernel has its own words and its
   /// symbol (slug "run-failed").
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
+
+  /// Returns the types of the outputs of a run with these inputs: open dims are numbers, counted
+  /// ones bounds. Errors: slug "input-count"; slug "input-shape", where inputs disagree about a
+  /// size; slug "input-size", for a size outside of its bounds.
+  Result<std::vector<TensorSpec>> output_types(std::span<const DLTensor> inputs) const;
 
   /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with
   /// numbers for counted ones. Valid until the next run. Not during a run.

@@ -79,54 +79,62 @@ TEST(Dim, ParsesWhatItPrints) {
             "2*\"a b\"");
 }
 
+using Values = std::map<std::string, int64_t>;
+
+// A dim, and the number that it is for some sizes.
+struct Computed {
+  Dim dim;
+  int64_t number;
+};
+
+Computed step(const Computed& x, const std::vector<Dim>& sizes, const Values& values,
+              std::mt19937& random) {
+  const bool by_size = random() % 2 == 0;
+  const Dim other = by_size ? sizes[random() % sizes.size()] : Dim(1 + random() % 7);
+  const int64_t value = by_size ? values.at(other.name().str()) : other.extent();
+  switch (random() % 6) {
+    case 0:
+      return {ok(dim_sum(x.dim, other)), x.number + value};
+    case 1:
+      return {ok(dim_product(x.dim, other)), x.number * value};
+    case 2:
+      return {ok(dim_quotient(x.dim, 3)), x.number / 3};
+    case 3:
+      return {ok(dim_min(x.dim, other)), std::min(x.number, value)};
+    case 4:
+      return {ok(dim_max(x.dim, other)), std::max(x.number, value)};
+    default:
+      return {ok(dim_ceil_quotient(x.dim, 4)), (x.number + 3) / 4};
+  }
+}
+
+int64_t evaluated(Dim dim, const Values& values) {
+  auto expression = SizeExpression::parse(dim.name().text());
+  EXPECT_TRUE(expression.ok());
+  std::vector<int64_t> at;
+  for (const std::string& name : expression->names()) at.push_back(values.at(name));
+  auto out = expression->evaluate(at);
+  return out.ok() ? *out : -1;
+}
+
 // Random trees are computed as dims, then evaluated; and computed with the numbers.
 TEST(Dim, EqualsArithmeticWithNumbers) {
   std::mt19937 random(7);
   const std::vector<Dim> sizes = {kB, kT, Dim::symbol("P", 1, 9)};
   int compared = 0;
   for (int round = 0; round < 3000; ++round) {
-    const std::map<std::string, int64_t> values = {
+    const Values values = {
         {"B", 1 + random() % 4}, {"T", 1 + random() % 128}, {"P", 1 + random() % 9}};
-    Dim dim = sizes[random() % 3];
-    int64_t number = values.at(dim.name().str());
-    for (int step = 0; step < 6; ++step) {
-      const bool by_size = random() % 2 == 0;
-      const Dim other = by_size ? sizes[random() % 3] : Dim(1 + random() % 7);
-      const int64_t value = by_size ? values.at(other.name().str()) : other.extent();
-      Result<Dim> next(dim);
-      switch (random() % 6) {
-        case 0:
-          next = dim_sum(dim, other), number += value;
-          break;
-        case 1:
-          next = dim_product(dim, other), number *= value;
-          break;
-        case 2:
-          next = dim_quotient(dim, 3), number /= 3;
-          break;
-        case 3:
-          next = dim_min(dim, other), number = std::min(number, value);
-          break;
-        case 4:
-          next = dim_max(dim, other), number = std::max(number, value);
-          break;
-        case 5:
-          next = dim_ceil_quotient(dim, 4), number = (number + 3) / 4;
-          break;
-      }
-      dim = ok(std::move(next));
-    }
-    EXPECT_LE(dim.min(), number) << cat(dim);
-    EXPECT_GE(dim.max(), number) << cat(dim);
+    const Dim first = sizes[random() % 3];
+    Computed x{first, values.at(first.name().str())};
+    for (int k = 0; k < 6; ++k) x = step(x, sizes, values, random);
+    EXPECT_LE(x.dim.min(), x.number) << cat(x.dim);
+    EXPECT_GE(x.dim.max(), x.number) << cat(x.dim);
     const Dim put = ok(with_sizes(
-        dim, [&](Dim size) { return std::optional(Dim(values.at(size.name().str()))); }));
-    EXPECT_EQ(put, Dim(number)) << cat(dim);
-    if (dim.is_static()) continue;
-    auto expression = SizeExpression::parse(dim.name().text());
-    ASSERT_TRUE(expression.ok());
-    std::vector<int64_t> at;
-    for (const std::string& name : expression->names()) at.push_back(values.at(name));
-    EXPECT_EQ(*expression->evaluate(at), number) << cat(dim);
+        x.dim, [&](Dim size) { return std::optional(Dim(values.at(size.name().str()))); }));
+    EXPECT_EQ(put, Dim(x.number)) << cat(x.dim);
+    if (x.dim.is_static()) continue;
+    EXPECT_EQ(evaluated(x.dim, values), x.number) << cat(x.dim);
     ++compared;
   }
   EXPECT_GT(compared, 1000);

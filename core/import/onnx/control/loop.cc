@@ -196,7 +196,7 @@ class LoopConverter : public RepetitionConverter {
   int64_t most_assumed() const {
     auto given = scopes_.options().shapes.find(kMaxIterations);
     if (given == scopes_.options().shapes.end()) return kMostAssumed;
-    return std::clamp<int64_t>(given->second.front(), 0, kMostRows);
+    return std::clamp<int64_t>(given->second.front().most, 0, kMostRows);
   }
 
   ValueId unlimited() {

@@ -2,6 +2,7 @@
 // Constant, Range and Shape. Optionals are tensors, or absent.
 #include <cmath>
 
+#include "byoc/ir/open_shape.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"
 
@@ -94,8 +95,24 @@ std::string size_of_range(Graph& graph) {
   return dim && dim->is_counted() && counts_up ? dim->name().str() : graph.new_size("range");
 }
 
+// Returns 0, 1, ... before an open size, or from another number on; nullopt for other ranges.
+std::optional<ValueId> open_range(Graph& graph) {
+  auto start = graph.const_ints(graph.input(0)), delta = graph.const_ints(graph.input(2));
+  const std::optional<Dim> limit = graph.dim_of(graph.input(1));
+  if (!start || start->size() != 1 || !delta || *delta != Ints{1} || !limit || !is_open(*limit) ||
+      start->front() < 0 || start->front() > limit->min())
+    return std::nullopt;
+  const Result<Dim> cells = dim_difference(*limit, Dim(start->front()));
+  const DType dtype = graph.type(graph.input(1)).dtype;
+  if (!cells.ok() || (dtype != DType::kI64 && dtype != DType::kI32)) return std::nullopt;
+  Attrs attrs{{"to", dtype}, {"start", start->front()}};
+  set_open_shape(attrs, {*cells});
+  return graph.call("iota", {}, attrs);
+}
+
 // Converts a range with computed operands.
 Converted range_counted(Graph& graph) {
+  if (auto open = open_range(graph)) return std::vector{*open};
   std::optional<int64_t> most = most_of_range(graph);
   if (!most) {
     std::string cures;

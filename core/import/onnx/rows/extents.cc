@@ -4,6 +4,7 @@
 // within the bounds that are known of the operands.
 #include <algorithm>
 
+#include "byoc/ir/open_shape.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/extents.h"
 #include "core/import/onnx/same_op.h"
@@ -69,10 +70,64 @@ Result<Ints> computed_target(Graph& graph, ValueId x, ValueId shape) {
   return target;
 }
 
+// Returns the product of dims.
+Result<Dim> product_of(const Shape& shape) {
+  Dim out(1);
+  for (Dim dim : shape) {
+    BYOC_TRY(out, dim_product(out, dim));
+  }
+  return out;
+}
+
+// Returns the shape that open sizes give; nullopt unless it holds the elements of x for all sizes.
+std::optional<Shape> open_target(const Shape& from, const std::vector<SizeEntry>& entries,
+                                 bool allows_zero) {
+  Shape out;
+  std::optional<size_t> rest;
+  for (size_t k = 0; k < entries.size(); ++k) {
+    const SizeEntry& entry = entries[k];
+    const bool copies = entry.number == 0 && !allows_zero;
+    if (copies && k >= from.size()) return std::nullopt;
+    if (entry.number == -1 && !rest) rest = k;
+    else if (entry.number && *entry.number < 0) return std::nullopt;
+    else if (!entry.number && (!entry.dim || !is_open(*entry.dim))) return std::nullopt;
+    out.push_back(rest == k      ? Dim(1)
+                  : copies       ? from[k]
+                  : entry.number ? Dim(*entry.number)
+                                 : *entry.dim);
+  }
+  const Result<Dim> whole = product_of(from), given = product_of(out);
+  if (!whole.ok() || !given.ok()) return std::nullopt;
+  if (!rest) return *whole == *given ? std::optional(out) : std::nullopt;
+  const std::optional<Dim> last = dim_exact_quotient(*whole, *given);
+  if (!last) return std::nullopt;
+  out[*rest] = *last;
+  return out;
+}
+
+// Reshapes to a shape of numbers and open sizes: by the usual attribute where that can have it.
+Converted open_reshape(Graph& graph, ValueId x, const Shape& shape) {
+  const Shape& from = graph.type(x).shape;
+  Ints target;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const bool copies = !shape[k].is_static() && k < from.size() && from[k] == shape[k];
+    target.push_back(shape[k].is_static() ? shape[k].extent() : copies ? 0 : -1);
+  }
+  Attrs attrs{{"allow_zero", false}};
+  const bool has_zero = std::count(shape.begin(), shape.end(), Dim(0)) > 0;
+  if (!has_zero && std::count(target.begin(), target.end(), -1) <= 1) attrs.set("shape", target);
+  else set_open_shape(attrs, shape);
+  return std::vector{graph.call("reshape", {x}, attrs)};
+}
+
 // Reshapes to a computed target. Where its elements may give another shape, or none, each run
 // checks them.
 Converted reshape_to(Graph& graph, ValueId x, ValueId shape, bool allows_zero) {
   const std::vector<SizeEntry> entries = graph.size_entries(shape);
+  if (!entries.empty()) {
+    if (auto open = open_target(graph.type(x).shape, entries, allows_zero))
+      return open_reshape(graph, x, *open);
+  }
   BYOC_TRY(Ints target, computed_target(graph, x, shape));
   if (allows_zero && std::count(target.begin(), target.end(), 0) > 0)
     return no_bound(graph, shape, "shape");
@@ -104,7 +159,7 @@ std::optional<Dim> broadcast_dim(Dim dim, const SizeEntry& entry, const std::str
   if (entry.number == 1) return dim;
   if (!(dim == Dim(1))) return dim;  // the other one is equal, or 1
   if (entry.number && *entry.number >= 0) return Dim(*entry.number);
-  if (entry.dim && entry.dim->is_counted()) return *entry.dim;
+  if (entry.dim) return *entry.dim;
   if (!entry.most || entry.dim || entry.number) return std::nullopt;
   return *entry.most <= 0 ? Dim(0) : Dim::counted(fresh, *entry.most);
 }
@@ -122,10 +177,15 @@ Converted expand_to(Graph& graph, ValueId x, ValueId target, const char* what) {
     const size_t d = shape.size() - entries.size() + k;
     const std::optional<Dim> dim = broadcast_dim(shape[d], entries[k], cat(size, "_", d));
     if (!dim) return no_bound(graph, target, what);
-    is_known = is_known && (entries[k].number == 1 || is_dim(entries[k], shape[d]));
+    is_known = is_known && (entries[k].number == 1 || is_dim(entries[k], *dim));
     shape[d] = *dim;
   }
   if (graph.type(x).shape == shape && is_known) return std::vector{x};
+  if (is_known && !has_counted(shape)) {
+    Attrs attrs;
+    set_open_shape(attrs, shape);
+    return std::vector{graph.call("expand", {x}, attrs)};
+  }
   return std::vector{graph.call("expand_counted", {x, as_i64(graph, target)}, dims_attrs(shape))};
 }
 
@@ -235,6 +295,41 @@ Converted gathered_slice(Graph& graph, ValueId x, int64_t axis, int64_t cells) {
   return std::vector{graph.call("gather", {x, indices}, {{"axis", axis}})};
 }
 
+// Returns the open dim that a slice from a number to an open size has; nullopt for others.
+std::optional<Dim> open_slice_dim(Dim dim, const Cut& cut, size_t k) {
+  const SizeEntry &start = cut.starts[k], &end = cut.ends[k];
+  if (cut.steps[k] != 1 || !start.number || *start.number < 0 || *start.number > dim.min())
+    return std::nullopt;
+  const bool is_number = end.number && *end.number >= 0;
+  if (dim.is_counted() || (!is_number && !(end.dim && is_open(*end.dim)))) return std::nullopt;
+  const Dim first(*start.number);
+  Result<Dim> last = dim_min(dim, is_number ? Dim(*end.number) : *end.dim);
+  if (last.ok()) last = dim_max(*last, first);
+  const Result<Dim> out = last.ok() ? dim_difference(*last, first) : last;
+  return out.ok() ? std::optional(*out) : std::nullopt;
+}
+
+// Slices where all limits are numbers or open sizes; nullopt where some are not.
+std::optional<ValueId> open_slice(Graph& graph, ValueId x, const Cut& cut) {
+  Shape shape = graph.type(x).shape;
+  Ints starts;
+  for (size_t k = 0; k < cut.axes.size(); ++k) {
+    const Result<size_t> axis = normal_axis(cut.axes[k], shape.size());
+    if (!axis.ok()) return std::nullopt;
+    const std::optional<Dim> dim = open_slice_dim(shape[*axis], cut, k);
+    if (!dim) return std::nullopt;
+    shape[*axis] = *dim;
+    starts.push_back(*cut.starts[k].number);
+  }
+  if (is_static(shape)) return std::nullopt;
+  Attrs attrs{{"starts", starts},
+              {"ends", Ints(starts.size(), INT64_MAX)},
+              {"axes", cut.axes},
+              {"steps", cut.steps}};
+  set_open_shape(attrs, shape);
+  return graph.call("slice", {x}, attrs);
+}
+
 Converted slice_counted(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
   Cut cut{{}, {}, graph.size_entries(graph.input(1)), graph.size_entries(graph.input(2))};
@@ -247,6 +342,7 @@ Converted slice_counted(Graph& graph, const OnnxNode& node) {
   if (cut.ends.size() != n || cut.axes.size() != n || cut.steps.size() != n)
     return invalid(cat("it has ", n, " starts, ", cut.ends.size(), " ends, ", cut.axes.size(),
                        " axes and ", cut.steps.size(), " steps, expected equally many"));
+  if (auto open = open_slice(graph, x, cut)) return std::vector{*open};
   const std::string size = graph.new_size("slice");
   Shape dims;
   for (size_t k = 0; k < n; ++k) {

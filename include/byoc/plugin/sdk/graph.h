@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,6 +62,7 @@ struct SymbolicDim {
   std::string name;      ///< such as "N"
   int64_t min, max;      ///< its bounds
   bool counted = false;  ///< each run finds it out anew; plugins with BYOC_PLUGIN_COUNTED get some
+  bool expression = false;  ///< `name` is the text of an expression of sizes, as in "B*T"
 };
 /// The type of a value.
 struct Type {
@@ -82,7 +84,7 @@ struct Type {
   bool is_counted() const {
     return std::any_of(symbols.begin(), symbols.end(), [](const auto& s) { return s.counted; });
   }
-  /// "f32[1,3,N]"; a counted dim is its bound, as in "f32[<=100,4]"
+  /// "f32[1,3,N]"; dims with bounds have them, as in "f32[<=100,T<=64]"
   std::string text() const {
     std::string out = std::string(dtype_name(dtype)) + "[";
     for (size_t k = 0, s = 0; k < dims.size(); ++k) {
@@ -91,9 +93,14 @@ struct Type {
     }
     return out + "]";
   }
-  /// "N"; "<=100" for a counted one
+  /// Returns true when a dim is an open size or an expression of some.
+  bool is_open() const {
+    return std::any_of(symbols.begin(), symbols.end(), [](const auto& s) { return !s.counted; });
+  }
+  /// "N", with its bound as in "N<=64" when it has one; "<=100" for a counted one
   static std::string dim_text(const SymbolicDim& dim) {
-    return dim.counted ? "<=" + std::to_string(dim.max) : dim.name;
+    const bool is_bounded = dim.max != std::numeric_limits<int64_t>::max();
+    return (dim.counted ? "" : dim.name) + (is_bounded ? "<=" + std::to_string(dim.max) : "");
   }
 };
 
@@ -245,6 +252,9 @@ struct Graph : Body {
   /// The loops that the function is, as text without its name; else empty. Plugins with the flag
   /// BYOC_PLUGIN_LOOPS alone get some. The only node is a call that gives the results their types.
   std::string loops;
+  /// The open sizes in the types, which plugins with BYOC_PLUGIN_OPEN_SIZES alone get: each run
+  /// gives their values in this order (Call::size).
+  std::vector<std::string> sizes;
   std::vector<Type> types;          ///< the types of all values; equal types once
   std::vector<Constant> constants;  ///< in order
   std::vector<Body> functions;      ///< composites, called by nodes

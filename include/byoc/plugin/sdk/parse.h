@@ -98,7 +98,7 @@ inline Type parse_type(const Json& value) {
     if (dim.is_object()) {
       type.symbols.push_back({type.dims.size(), text(dim, "symbol"), dim.value("min", int64_t{0}),
                               dim.value("max", std::numeric_limits<int64_t>::max()),
-                              dim.value("counted", false)});
+                              dim.value("counted", false), dim.value("expression", false)});
       type.dims.push_back(Type::kSymbolic);
     } else {
       type.dims.push_back(integer(dim, "a dim"));
@@ -179,6 +179,7 @@ class GraphReader {
     check_header(json);
     graph_.loops = text(json, "loops");
     graph_.symbol = text(json, "symbol");
+    for (const Json& size : list(json, "sizes")) graph_.sizes.push_back(text(size, "symbol"));
     for (const Json& type : list(json, "types")) graph_.types.push_back(parse_type(type));
     for (const Json& constant : list(json, "constants")) read_constant(constant);
     // Bodies first: a call is checked against what it calls.

@@ -222,6 +222,8 @@ class Call {
   /// BYOC_KERNEL_OUT_SHAPES write there the dims of this run.
   int64_t* out_shape(size_t k) const { return raw_.out_shapes ? raw_.out_shapes[k] : nullptr; }
   void* workspace() const { return raw_.workspace; }  ///< as info requested
+  /// Returns the value of Graph::sizes[k] in this run.
+  int64_t size(size_t k) const { return BYOC_HAS(&raw_, sizes) ? raw_.sizes[k] : 0; }
   /// True once the user has interrupted the run.
   bool cancelled() const { return Cancel(raw_.cancel).is_requested(); }
   /// Returns true when this run is profiled. When it is false, read no clock and report no spans.

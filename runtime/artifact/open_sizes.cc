@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/artifact/open_sizes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "byoc/base/check.h"
+
+namespace byoc {
+namespace {
+
+constexpr size_t kMostNames = 16;  // of one expression
+
+Status bad_program(std::string message) {
+  return invalid(std::move(message)).with_slug("executable");
+}
+
+std::string shown(const OpenSize& size) { return cat(size.least, " to ", size.most); }
+
+}  // namespace
+
+Status OpenSizes::add(const TensorSpec& type) {
+  for (size_t d = 0; d < type.open.size(); ++d) {
+    const std::string& text = type.open[d];
+    if (text.empty()) continue;
+    auto [at, is_new] = numbers_.try_emplace(text, expressions_.size());
+    if (!is_new) {
+      int64_t& most = expressions_[at->second].most;
+      most = std::min(most, type.dims[d]);
+      continue;
+    }
+    BYOC_TRY(SizeExpression expression, SizeExpression::parse(text));
+    if (expression.names().size() > kMostNames)
+      return bad_program(cat("the size ", text, " has more than ", kMostNames, " names"));
+    Expression& added = expressions_.emplace_back();
+    for (const std::string& name : expression.names()) {
+      auto size = size_numbers_.find(name);
+      if (size == size_numbers_.end())
+        return bad_program(cat("the size ", text, " has the name ", name, ", which no input has"));
+      added.names.push_back(size->second);
+    }
+    added.expression = std::move(expression);
+    added.most = type.dims[d];
+  }
+  return {};
+}
+
+Result<OpenSizes> OpenSizes::make(const Program& program) {
+  OpenSizes out;
+  out.sizes_ = program.sizes;
+  for (const OpenSize& size : program.sizes) {
+    if (size.name.empty() || size.least > size.most ||
+        !out.size_numbers_.emplace(size.name, out.size_numbers_.size()).second)
+      return bad_program(cat("the size \"", size.name, "\" from ", shown(size)));
+  }
+  std::vector<bool> is_found(program.sizes.size());
+  for (size_t k = 0; k < program.inputs.size(); ++k) {
+    const TensorSpec& type = program.inputs[k].type;
+    out.inputs_.push_back(program.inputs[k].name);
+    BYOC_TRY_STATUS(out.add(type));
+    for (size_t d = 0; d < type.open.size(); ++d) {
+      auto size = out.size_numbers_.find(type.open[d]);
+      if (size == out.size_numbers_.end()) continue;
+      out.sources_.push_back({k, d, size->second});
+      is_found[size->second] = true;
+    }
+  }
+  for (size_t k = 0; k < is_found.size(); ++k) {
+    if (!is_found[k])
+      return bad_program(cat("no input has the size \"", program.sizes[k].name, "\" as a dim"));
+  }
+  for (const NamedTensor& output : program.outputs) BYOC_TRY_STATUS(out.add(output.type));
+  for (const Step& step : program.steps) {
+    for (const TensorSpec& type : step.types) BYOC_TRY_STATUS(out.add(type));
+  }
+  for (const Instruction& instruction : program.code) {
+    for (const TensorSpec& type : instruction.types) BYOC_TRY_STATUS(out.add(type));
+  }
+  return out;
+}
+
+Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> sizes) const {
+  std::fill(sizes.begin(), sizes.end(), -1);
+  std::array<size_t, 64> from{};  // the input that gave a size first
+  for (const Source& source : sources_) {
+    const DLTensor& view = inputs[source.input];
+    if (view.ndim < 0 || source.dim >= static_cast<size_t>(view.ndim)) continue;  // refused later
+    const int64_t extent = view.shape[source.dim];
+    const OpenSize& size = sizes_[source.size];
+    int64_t& known = sizes[source.size];
+    if (extent < size.least || extent > size.most) {
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input],
+                         "\", the model takes ", shown(size)))
+          .with_slug("input-size")
+          .with_help(cat("compile it for more: --shape ", size.name, "=",
+                         std::min(size.least, std::max<int64_t>(extent, 0)), "..",
+                         std::max(size.most, extent)));
+    }
+    if (known >= 0 && known != extent) {
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input],
+                         "\" and ", known, " in \"", inputs_[from[source.size % from.size()]],
+                         "\""))
+          .with_slug("input-shape");
+    }
+    if (known < 0) from[source.size % from.size()] = source.input;
+    known = extent;
+  }
+  // A view of another rank gave no size; it is refused by its shape.
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    if (sizes[k] < 0) sizes[k] = sizes_[k].most;
+  }
+  return {};
+}
+
+Status OpenSizes::evaluate(std::span<const int64_t> sizes, std::span<int64_t> values) const {
+  for (size_t k = 0; k < expressions_.size(); ++k) {
+    const Expression& one = expressions_[k];
+    std::array<int64_t, kMostNames> at{};
+    for (size_t n = 0; n < one.names.size(); ++n) at[n] = sizes[one.names[n]];
+    BYOC_TRY(values[k], one.expression.evaluate({at.data(), one.names.size()}));
+    if (values[k] > one.most) {
+      return Status(Code::kOutOfRange, cat("a dim has ", values[k],
+                                           " cells for these sizes, the "
+                                           "program has memory for ",
+                                           one.most))
+          .with_slug("input-size");
+    }
+  }
+  return {};
+}
+
+OpenViews::OpenViews(const OpenSizes& sizes, const Program& program)
+    : sizes_(sizes),
+      now_(sizes.count(), -1),
+      next_(sizes.count()),
+      values_(sizes.expressions()),
+      inputs_(program.inputs),
+      outputs_(program.outputs) {
+  for (auto* tensors : {&inputs_, &outputs_}) {
+    for (NamedTensor& tensor : *tensors) {
+      const TensorSpec with_open = tensor.type;
+      tensor.type.open.clear();
+      add_slots(tensor.type.dims.data(), with_open);
+    }
+  }
+}
+
+void OpenViews::add_slots(int64_t* dims, const TensorSpec& type) {
+  for (size_t d = 0; d < type.open.size(); ++d) {
+    if (type.is_open(d)) slots_.push_back({dims + d, sizes_.number(type.open[d])});
+  }
+}
+
+int64_t* OpenViews::dims(const TensorSpec& type) {
+  int64_t* out = dims_.emplace_back(type.dims).data();
+  add_slots(out, type);
+  return out;
+}
+
+const TensorSpec& OpenViews::type(const TensorSpec& type) {
+  TensorSpec& out = types_.emplace_back(type);
+  out.open.clear();
+  add_slots(out.dims.data(), type);
+  return out;
+}
+
+const int64_t* OpenViews::sizes(const std::vector<std::string>& names) {
+  int64_t* out = dims_.emplace_back(names.size(), 0).data();
+  for (size_t k = 0; k < names.size(); ++k)
+    size_slots_.push_back({out + k, sizes_.size_number(names[k])});
+  return out;
+}
+
+Result<bool> OpenViews::update(std::span<const DLTensor> inputs) {
+  BYOC_CHECK(inputs.size() == inputs_.size(), inputs.size(), " inputs of ", inputs_.size());
+  BYOC_TRY_STATUS(sizes_.read(inputs, next_));
+  if (next_ == now_) return false;
+  std::fill(now_.begin(), now_.end(), -1);  // unless all can be computed
+  BYOC_TRY_STATUS(sizes_.evaluate(next_, values_));
+  now_ = next_;
+  for (const Slot& slot : slots_) *slot.to = values_[slot.number];
+  for (const Slot& slot : size_slots_) *slot.to = now_[slot.number];
+  return true;
+}
+
+}  // namespace byoc

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// One program for every size: compiled with ranges, run at sizes of the inputs. Right values are
+// those of programs that were compiled for these sizes, and of elements that are easily computed.
+#include "byoc/compile.h"
+#include "byoc/ir/dim.h"
+#include "byoc/op/registry.h"
+#include "byoc/pass/bind.h"
+#include "byoc/runtime/session.h"
+#include "byoc/text/text.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kProduct = R"(fn main(%x: f32[1<=B<=4,1<=T<=16,8]) {
+  %w = const(0.5) : f32[8,6]
+  %0 = reshape(%x) {shape=[-1,8]}
+  %1 = matmul(%0, %w)
+  %2 = reshape(%1) {open_shape=["1<=B<=4","1<=T<=16","6"]}
+  return %2
+})";
+
+std::shared_ptr<const PluginSet> plugins() {
+  static const auto all = [] {
+    PluginSearch search;
+    search.folders = {BYOC_BUILD_DIR "/lib/byoc/plugins"};
+    return PluginSet::load(search);
+  }();
+  return all;
+}
+
+IRModule module_of(const std::string& text) {
+  auto module = parse(text, all_ops());
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return module.ok() ? *std::move(module) : IRModule();
+}
+
+/// A loaded program.
+struct Loaded {
+  explicit Loaded(IRModule module) {
+    auto built = build(std::move(module), {.plugins = plugins(), .compilers = {"json"}});
+    EXPECT_TRUE(built.ok()) << built.status().to_string();
+    if (!built.ok()) return;
+    auto loaded = Session::load(*std::move(built), plugins());
+    EXPECT_TRUE(loaded.ok()) << loaded.status().to_string();
+    if (loaded.ok()) session = *std::move(loaded);
+    if (session) context = *session->make_context();
+  }
+  /// Runs; the outputs have the types of `output_types`.
+  Status run(const std::vector<Tensor>& inputs) {
+    std::vector<DLTensor> in, out;
+    for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+    BYOC_TRY(std::vector<TensorSpec> types, session->output_types(in));
+    outputs.clear();
+    for (const TensorSpec& type : types) outputs.push_back(*Tensor::make(type));
+    for (const Tensor& tensor : outputs) out.push_back(tensor.view());
+    return session->run(*context, in, out);
+  }
+  std::unique_ptr<Session> session;
+  std::unique_ptr<Context> context;
+  std::vector<Tensor> outputs;
+};
+
+Tensor random(TensorSpec spec, uint64_t seed) {
+  Tensor out = *Tensor::make(spec);
+  fill_random(out, seed);
+  return out;
+}
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  return {tensor.data(), tensor.data() + tensor.size_bytes()};
+}
+
+/// Runs both programs, the second compiled for the sizes, and compares all bytes.
+void expect_same(const std::string& text, Loaded& open, const GivenShapes& sizes,
+                 const std::vector<Tensor>& inputs) {
+  auto fixed = bind_shapes(module_of(text), sizes, {});
+  ASSERT_TRUE(fixed.ok()) << fixed.status().to_string();
+  Loaded exact(*std::move(fixed));
+  const Status ran = open.run(inputs), right = exact.run(inputs);
+  ASSERT_TRUE(ran.ok()) << ran.to_string();
+  ASSERT_TRUE(right.ok()) << right.to_string();
+  for (size_t k = 0; k < open.outputs.size(); ++k) {
+    EXPECT_EQ(open.outputs[k].spec(), exact.outputs[k].spec());
+    EXPECT_EQ(bytes_of(open.outputs[k]), bytes_of(exact.outputs[k]));
+  }
+}
+
+TEST(OpenPrograms, EqualProgramsOfEachSize) {
+  Loaded open(module_of(kProduct));
+  for (int64_t b : {1, 4, 2, 3, 1}) {
+    for (int64_t t : {16, 1, 5, 16, 7}) {
+      std::vector<Tensor> inputs;
+      inputs.push_back(random({DType::kF32, {b, t, 8}}, static_cast<uint64_t>(b * 100 + t)));
+      expect_same(kProduct, open, {{"B", {b}}, {"T", {t}}}, inputs);
+    }
+  }
+}
+
+// Sums, products, quotients and limits of sizes, in the types of values in between.
+TEST(OpenPrograms, ComputeSizes) {
+  const std::string text = R"(fn main(%x: f32[1<=B<=3,1<=T<=9,4], %y: f32[1<=B<=3,2<=P<=5,4]) {
+    %0 = concat(%x, %y) {axis=1}
+    %1 = slice(%0) {axes=[1], ends=[-1], starts=[1]}
+    %2 = slice(%0) {axes=[1], ends=[7], starts=[0]}
+    %3 = slice(%0) {axes=[1], ends=[9223372036854775807], starts=[0], steps=[2]}
+    %4 = flatten(%0) {axis=2}
+    %5 = shape(%1)
+    %6 = iota() {open_shape=["(B*T : 1<=B<=3, 1<=T<=9)"], to=i64}
+    %7 = transpose(%x) {perm=[1,0,2]}
+    %8 = reshape(%7) {
+  shape = [ 0, -1 ]
+}
+return % 1, % 2, % 3, % 4, % 5, % 6, % 8
+})";
+  Loaded open(module_of(text));
+for (int64_t t : {9, 1, 4}) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(random({DType::kF32, {2, t, 4}}, 1));
+  inputs.push_back(random({DType::kF32, {2, 3, 4}}, 2));
+  expect_same(text, open, {{"B", {2}}, {"T", {t}}, {"P", {3}}}, inputs);
+  const auto* shape = reinterpret_cast<const int64_t*>(open.outputs[4].data());
+  EXPECT_EQ(shape[0], 2);
+  EXPECT_EQ(shape[1], t + 3 - 2);
+  const auto* count = reinterpret_cast<const int64_t*>(open.outputs[5].data());
+  EXPECT_EQ(open.outputs[5].spec().dims, std::vector{2 * t});
+  EXPECT_EQ(count[2 * t - 1], 2 * t - 1);
+}
+}
+
+// A counted dim after an open one, and control flow whose values are open.
+TEST(OpenPrograms, CountAndBranch) {
+  const std::string text = R"(module {
+    fn main(%c: bool[], %x: f32[1<=T<=9,2]) {
+      %0 = nonzero(%x) {size="n"}
+      %1 = if(%c, @double, @same, %x) : f32[1<=T<=9,2]
+      return %0, %1
+    }
+    fn double(%x: f32[1<=T<=9,2]) {
+      %0 = add(%x, %x)
+      return %0
+    }
+    fn same(%x: f32[1<=T<=9,2]) {
+      %0 = negative(%x)
+      return %0
+    }
+  })";
+  Loaded open(module_of(text));
+  for (int64_t t : {9, 2, 5}) {
+    for (bool is_double : {true, false}) {
+      std::vector<Tensor> inputs;
+      inputs.push_back(*Tensor::make({DType::kBool, {}}));
+      *inputs[0].data() = static_cast<std::byte>(is_double);
+      inputs.push_back(random({DType::kF32, {t, 2}}, 3));
+      auto* x = reinterpret_cast<float*>(inputs[1].data());
+      x[0] = 0;
+      x[1] = 2;
+      const Status ran = open.run(inputs);
+      ASSERT_TRUE(ran.ok()) << ran.to_string();
+      EXPECT_EQ(open.session->output_dims(*open.context, 0)[1], 2 * t - 1);
+      EXPECT_EQ(open.outputs[1].spec().dims, (std::vector<int64_t>{t, 2}));
+      EXPECT_EQ(reinterpret_cast<const float*>(open.outputs[1].data())[1], is_double ? 4 : -2);
+    }
+  }
+}
+
+TEST(OpenPrograms, NameTheSizeThatDoesNotFit) {
+  Loaded open(
+      module_of("fn main(%x: f32[2<=T<=4], %y: f32[2<=T<=4]) { %0 = add(%x, %y)  return %0 }"));
+  auto ran = [&](int64_t x, int64_t y) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(*Tensor::make({DType::kF32, {x}}));
+    inputs.push_back(*Tensor::make({DType::kF32, {y}}));
+    return open.run(inputs);
+  };
+  EXPECT_TRUE(ran(4, 4).ok());
+  EXPECT_EQ(ran(5, 5).slug(), "input-size");
+  EXPECT_THAT(ran(5, 5).message(), HasSubstr("the size T is 5 in \"x\", the model takes 2 to 4"));
+  EXPECT_THAT(ran(5, 5).help(), HasSubstr("--shape T=2..5"));
+  EXPECT_EQ(ran(1, 1).slug(), "input-size");
+  EXPECT_EQ(ran(0, 0).slug(), "input-size");
+  EXPECT_EQ(ran(3, 4).slug(), "input-shape");
+  EXPECT_THAT(ran(3, 4).message(), HasSubstr("the size T is 4 in \"y\" and 3 in \"x\""));
+  EXPECT_TRUE(ran(2, 2).ok());
+  Tensor matrix = *Tensor::make({DType::kF32, {2, 2}});
+  std::vector<DLTensor> in = {matrix.view(), matrix.view()}, out = {matrix.view()};
+  EXPECT_EQ(open.session->run(*open.context, in, out).slug(), "output-shape");
+}
+
+TEST(OpenPrograms, AreRefusedWithoutBounds) {
+  Byoc byoc;
+  const std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[N,8]) { %0 = relu(%x)  return %0 }");
+  Ran ran = byoc("compile " + model + " --compiler json -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("[symbolic-shape]"));
+  EXPECT_THAT(ran.err, HasSubstr("--shape N=1..64"));
+  ran = byoc("compile " + model + " --compiler json --shape N=2..1 -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 2);
+  ran = byoc("compile " + model + " --compiler json --shape N=1..9223372036854775807 -o " +
+             byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 1) << ran.out;
+}
+
+TEST(OpenPrograms, RunFromFiles) {
+  Byoc byoc;
+  const std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[N,8]) { %0 = relu(%x)  return %0 }");
+  Ran ran = byoc("compile " + model + " --compiler json --shape N=1..64 -o " + byoc.file("m.byoc"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  Byoc runtime(std::string(BYOC_BUILD_DIR) + "/bin/byoc-run");
+  for (const char* n : {"1", "64", "7"}) {
+    ran = runtime(byoc.file("m.byoc") + " --input x=f32[" + n + ",8]=3");
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("f32[" + std::string(n) + ",8]"));
+  }
+  ran = runtime(byoc.file("m.byoc") + " --input x=f32[65,8]");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("error[input-shape]"));
+  ran = byoc("bench " + byoc.file("m.byoc") + " --rounds 1 --min-time 0 --warmup 0 --no-peaks");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+}  // namespace
+}  // namespace byoc::test
