@@ -97,6 +97,36 @@ class DimReader {
 
 Result<Dim> parse_dim(std::string_view text) { return DimReader(text).run(); }
 
+namespace {
+
+// Returns the text that size_expression.h evaluates.
+std::string open_text(Dim dim) {
+  if (dim.is_expression()) return dim.name().str();
+  std::string out;
+  print_size_name(out, dim.name().text());
+  return out;
+}
+
+}  // namespace
+
+Result<TensorSpec> program_type(const TensorType& type) {
+  TensorSpec out{type.dtype, {}};
+  const Shape bounds = at_bounds(type.shape);
+  if (!is_static(bounds)) {
+    return invalid(cat(type, " has a size without a number"))
+        .with_slug("symbolic-shape")
+        .with_help("give them, as in --shape N=1");
+  }
+  out.dims = static_extents(bounds);
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d].is_counted()) out.counted |= uint32_t{1} << d;
+    if (!is_open(type.shape[d])) continue;
+    out.open.resize(type.shape.size());
+    out.open[d] = open_text(type.shape[d]);
+  }
+  return out;
+}
+
 Result<Shape> open_shape_of(const Attrs& attrs) {
   Shape out;
   for (const std::string& text : attrs.strings(kOpenShapeAttr)) {

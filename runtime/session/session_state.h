@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "byoc/runtime/session.h"
+#include "runtime/artifact/open_sizes.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/context_memory.h"
 #include "runtime/session/counted.h"
 #include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
-#include "runtime/artifact/open_sizes.h"
 
 namespace byoc {
 

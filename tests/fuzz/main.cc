@@ -32,7 +32,7 @@ struct Options {
   int level = -1;
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
            most_faults = 20;
-  bool show = false, coverage = false;
+  bool opens = false, show = false, coverage = false;
 };
 
 Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
@@ -84,6 +84,7 @@ std::vector<Configuration> choices_of(const Options& options) {
     if (options.threads > 0) configuration.threads = options.threads;
     configuration.computes = options.computes;
     configuration.target = options.target;
+    configuration.opens = options.opens;
     out.push_back(configuration);
   }
   return out;
@@ -362,6 +363,7 @@ int main(int argc, char** argv) {
        "the way to compute ops, as for byoc: not-direct, winograd, direct; may be repeated",
        &options.computes},
       {"--target", "CPU", "the machine to compile for, as for byoc", &options.target},
+      {"--open", "", "compile for open sizes, and run at several", &options.opens},
       {"--threads", "N", "of a run; else 1 and 2 in turn", &options.threads},
       {"--configurations", "K", "configurations that each graph meets (2)",
        &options.configurations},

@@ -14,6 +14,7 @@
 #include "byoc/translate/policies.h"
 #include "core/process/child.h"
 #include "core/process/faults.h"
+#include "open.h"
 #include "runtime/session/guard_scope.h"
 #include "support/paths.h"
 
@@ -74,13 +75,14 @@ class Output {
 
 Result<std::vector<Output>> run(const Session& session, Context& context,
                                 const std::vector<Tensor>& inputs) {
-  std::vector<Output> outputs;
-  for (const NamedTensor& named : session.outputs()) {
-    BYOC_TRY(Output output, Output::make(named.type));
-    outputs.push_back(std::move(output));
-  }
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+  BYOC_TRY(const std::vector<TensorSpec> types, session.output_types(in));
+  std::vector<Output> outputs;
+  for (const TensorSpec& type : types) {
+    BYOC_TRY(Output output, Output::make(type));
+    outputs.push_back(std::move(output));
+  }
   for (Output& output : outputs) out.push_back(output.view());
   BYOC_TRY_STATUS(session.run(context, in, out));
   return outputs;
@@ -168,7 +170,10 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   options.threads = configuration.threads;
   options.exact_sums = must_sum_directly(graph);
   BYOC_TRY_STATUS(use_machine_and_rules(configuration, options));
-  BYOC_TRY(Executable executable, build(to_module(graph), options));
+  std::optional<Opened> opened;
+  if (configuration.opens) opened = with_open_sizes(graph);
+  if (configuration.opens && !opened) return Outcome{Outcome::kUndetermined, "no extent opens"};
+  BYOC_TRY(Executable executable, build(opened ? opened->module : to_module(graph), options));
   std::vector<std::string> implementations;
   for (const ExternalModule& module : executable.modules) {
     for (const ExternalFunction& function : module.functions)
@@ -177,6 +182,13 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
   BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
+  for (size_t k = 1; opened && k < opened->graphs.size() && !outcome.failed(); ++k) {
+    const Case& other = opened->graphs[k];
+    Result<std::vector<Known>> right = evaluate_case(other, kOracleSeed, sums_of(configuration));
+    if (!right.ok()) continue;  // not determined, or an index that is outside at these sizes
+    BYOC_TRY(outcome, run_and_compare(*session, other, *right));
+    if (outcome.failed()) outcome.what = cat("at sizes ", k, ": ", outcome.what);
+  }
   outcome.implementations = std::move(implementations);
   return outcome;
 }
@@ -231,6 +243,7 @@ std::string flags_of(const Configuration& configuration) {
       cat("--compiler ", list, " -O", configuration.level, " --threads ", configuration.threads);
   for (const std::string& rule : configuration.computes) out += cat(" --compute ", rule);
   if (configuration.target != "native") out += cat(" --target ", configuration.target);
+  if (configuration.opens) out += " --open";
   return out;
 }
 

@@ -14,6 +14,7 @@ struct Configuration {
   uint32_t threads = 1;
   std::vector<std::string> computes;  // rules of --compute
   std::string target = "native";
+  bool opens = false;  // compile for open sizes, and run at several
 };
 /// Returns "--compiler onednn,llvm -O2 --threads 1", options of byoc's commands.
 std::string flags_of(const Configuration& configuration);

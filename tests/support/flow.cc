@@ -36,7 +36,7 @@ IRModule parse(std::string_view text) {
   return module.ok() ? *std::move(module) : IRModule();
 }
 
-IRModule import(const std::string& path, std::map<std::string, std::vector<int64_t>> shapes) {
+IRModule import(const std::string& path, GivenShapes shapes) {
   ImportOptions options;
   options.shapes = std::move(shapes);
   Result<IRModule> module = import_onnx(cat(BYOC_TEST_DATA, "/models/", path), all_ops(), options);

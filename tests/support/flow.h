@@ -2,6 +2,7 @@
 #pragma once
 // Whole flows in tests: plugins with chosen ops, models as text or files, sessions in one call.
 #include "byoc/compile.h"
+#include "byoc/ir/dim.h"
 #include "byoc/runtime/session.h"
 #include "byoc/text/text.h"
 
@@ -17,7 +18,7 @@ std::shared_ptr<const PluginSet> built_plugins();
 
 IRModule parse(std::string_view text);
 /// Imports a model of tests/models.
-IRModule import(const std::string& path, std::map<std::string, std::vector<int64_t>> shapes = {});
+IRModule import(const std::string& path, GivenShapes shapes = {});
 PassContext context_of(const IRModule& module, std::shared_ptr<const PluginSet> plugins,
                        std::vector<std::string> compilers = {}, Report* report = nullptr);
 /// Runs "a,b=x+y" on the module; a failure is a test failure.

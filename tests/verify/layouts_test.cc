@@ -44,7 +44,7 @@ std::string expect_right_values(const IRModule& model, const Options& options) {
   return built.layouts;
 }
 
-const std::pair<const char*, std::map<std::string, std::vector<int64_t>>> kNetworks[] = {
+const std::pair<const char*, GivenShapes> kNetworks[] = {
     {"digits/model.onnx", {{"N", {1}}}},
     {"blocks/fire/model.onnx", {}},
     {"blocks/resnet_basic/model.onnx", {}},

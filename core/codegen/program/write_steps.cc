@@ -18,7 +18,6 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
-#include "byoc/base/size_expression.h"
 #include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
@@ -101,32 +100,14 @@ class StepWriter {
   bool has_control_ = false;
 };
 
-// Returns the text that size_expression.h evaluates.
-std::string open_text(Dim dim) {
-  if (dim.is_expression()) return dim.name().str();
-  std::string out;
-  print_size_name(out, dim.name().text());
-  return out;
-}
-
 Result<TensorSpec> spec(const Function& function, ValueId value) {
   const TensorType& type = *function.type(value);
-  TensorSpec out{type.dtype, {}};
-  for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (type.shape[d].is_counted()) out.counted |= uint32_t{1} << d;
-    if (!is_open(type.shape[d])) continue;
-    out.open.resize(type.shape.size());
-    out.open[d] = open_text(type.shape[d]);
-  }
-  const Shape bounds = at_bounds(type.shape);
-  if (!is_static(bounds)) {
-    return invalid(cat(node_name(function, value.node), " has type ", type,
-                       ", which has a size without a number"))
-        .with_slug("symbolic-shape")
-        .with_help("bind the sizes, as in --shape N=1");
-  }
-  out.dims = static_extents(bounds);
-  return out;
+  Result<TensorSpec> out = program_type(type);
+  if (out.ok()) return out;
+  return invalid(cat(node_name(function, value.node), " has type ", type,
+                     ", which has a size without a number"))
+      .with_slug("symbolic-shape")
+      .with_help("bind the sizes, as in --shape N=1");
 }
 
 void StepWriter::emit(Instruction::Kind kind, std::vector<Place> args,

@@ -130,7 +130,12 @@ Result<std::vector<TensorType>> infer_squeeze(Types in, const Attrs& attrs) {
     bool named = std::binary_search(axes.begin(), axes.end(), d);
     if (named && x->shape[d] != Dim(1))
       return shape_error(cat("squeeze: dim ", d, " is ", x->shape[d], ", expected 1"), x);
-    if (named || (axes.empty() && x->shape[d] == Dim(1))) continue;
+    const Dim dim = x->shape[d];
+    if (axes.empty() && is_open(dim) && dim.max() != Dim::kUnbounded && dim.min() <= 1)
+      return invalid(cat("squeeze: dim ", d, " is 1 for some sizes and not for others (x ", x,
+                         "): the axes must be given"))
+          .with_slug("symbolic-shape");
+    if (named || (axes.empty() && dim == Dim(1))) continue;
     y.shape.push_back(x->shape[d]);
   }
   return one_result(std::move(y));

@@ -7,6 +7,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
+#include "byoc/ir/dim.h"
 #include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
@@ -30,12 +31,13 @@ Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
   for (size_t k = 0; k < entry->num_params(); ++k) {
     Symbol name = std::get<Param>(entry->nodes[k].kind).name;
     const TensorType& type = *entry->nodes[k].types[0];
-    if (!is_static(type.shape)) {
+    Result<TensorSpec> spec = program_type(type);
+    if (!spec.ok()) {
       return invalid(cat("input \"", name, "\" is ", type, "; its extents must be numbers"))
           .with_slug("symbolic-shape")
           .with_help("give them, as in --shape N=1");
     }
-    out.push_back({name.str(), {type.dtype, static_extents(type.shape)}});
+    out.push_back({name.str(), *std::move(spec)});
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "byoc/base/external.h"
 #include "byoc/ir/type.h"
 
 namespace byoc {
@@ -47,6 +48,10 @@ void print_to(std::string& out, const GivenSize& size);  ///< "4", "1..128"
 using GivenShapes = std::map<std::string, std::vector<GivenSize>>;
 
 std::vector<GivenSize> given_shape(const Shape& shape);  ///< all dims must be static
+
+/// Returns the type as programs have it: with the bounds of counted and open dims. Errors:
+/// kInvalidArgument, slug "symbolic-shape", when a dim has no upper bound.
+Result<TensorSpec> program_type(const TensorType& type);
 
 /// Returns true when a dim is a named size or an expression: known once the inputs of a run are.
 inline bool is_open(Dim dim) { return !dim.is_static() && !dim.is_counted(); }

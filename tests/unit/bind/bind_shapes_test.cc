@@ -7,8 +7,7 @@ namespace {
 constexpr std::string_view kBatch =
     "fn main(%x: f32[N<=8,3], %y: f32[N<=8,M]) { %0 = relu(%x)  return %0, %y }";
 
-std::string error_of(std::string_view text,
-                     const std::map<std::string, std::vector<int64_t>>& shapes) {
+std::string error_of(std::string_view text, const GivenShapes& shapes) {
   Status status = bind_shapes(module_of(text), shapes, {}).status();
   return cat(status.slug(), ": ", status.message());
 }
@@ -109,8 +108,27 @@ std::string shape(std::string_view text) {
   auto parsed = parse_shape(text);
   if (!parsed.ok()) return parsed.status().message();
   std::string out = parsed->first;
-  for (int64_t extent : parsed->second) out += cat(" ", extent);
+  for (const GivenSize& extent : parsed->second) out += cat(" ", extent);
   return out;
+}
+
+TEST(BindShapes, KeepsANameWithinARange) {
+  expect_equal(
+      after("fn main(%x: f32[N<=64,3]) { %0 = relu(%x)  return %0 }", "bind_shapes=N=2..8"),
+      "fn main(%x: f32[2<=N<=8,3]) { %0 = relu(%x)  return %0 }");
+  EXPECT_EQ(error_of(kBatch, {{"N", {GivenSize(1, 9)}}}).substr(0, 12), "shape-bounds");
+}
+
+// The attribute has the sizes, and becomes numbers with them.
+TEST(BindShapes, BindsSizesInAttributes) {
+  const char* open =
+      "fn main(%x: f32[N,M,4]) { %0 = reshape(%x) {open_shape=[\"(M*N : M, N)\",\"4\"]}  return %0 "
+      "}";
+  expect_equal(after(open, "bind_shapes=N=2+M=3"),
+               "fn main(%x: f32[2,3,4]) { %0 = reshape(%x) {shape=[6,4]}  return %0 }");
+  expect_equal(after(open, "bind_shapes=N=2"),
+               "fn main(%x: f32[2,M,4]) { %0 = reshape(%x) "
+               "{open_shape=[\"(2*M : M)\",\"4\"]}  return %0 }");
 }
 
 TEST(ParseShape, ReadsNamesAndExtents) {
@@ -129,7 +147,8 @@ TEST(ParseShape, RefusesWhatIsNoShape) {
 
 TEST(ParseShape, SaysHowAShapeIsWritten) {
   auto help = [](std::string_view text) { return parse_shape(text).status().help(); };
-  const std::string form = "sizes are whole numbers with x between them: ";
+  const std::string form =
+      "sizes are whole numbers, or ranges such as 1..64, with x between them: ";
   EXPECT_EQ(help("image=1,1,8,8"), form + "image=1x1x8x8");
   EXPECT_EQ(help("N=a"), form + "N=1x3x224x224");
   EXPECT_EQ(help("N=1xx2"), form + "N=1x3x224x224");

@@ -47,6 +47,7 @@ TEST(WriteGraphJson, HasTheDocumentedShape) {
   ASSERT_TRUE(json.ok()) << json.status().to_string();
   Json expected = Json::parse(R"({
     "format":"byoc.graph","version":1,"requires":[],"symbol":"main",
+    "sizes":[{"symbol":"N","min":2,"max":8}],
     "types":[{"dtype":"f32","shape":[2,{"symbol":"N","min":2,"max":8}]},{"dtype":"f32","shape":[2,1]}],
     "inputs":[{"name":"x","type":0}],
     "constants":[{"name":"bias","type":1,"key":"KEY","value":[1.0,"nan"]}],

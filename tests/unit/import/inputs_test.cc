@@ -105,7 +105,7 @@ TEST(InputTypes, WantAShapeWhereTheModelGivesNone) {
               testing::HasSubstr("error[input-shape]: the model has no shape for \"x\""));
   EXPECT_EQ(types(model, {.shapes = {{"x", {2, 2}}}}), "f32[2,2]");
   EXPECT_THAT(
-      types(model, {.shapes = {{"x", std::vector<int64_t>(kMaxRank + 1, 1)}}}),
+      types(model, {.shapes = {{"x", std::vector<GivenSize>(kMaxRank + 1, GivenSize(1))}}}),
       testing::HasSubstr(cat("input \"x\" has rank ", kMaxRank + 1, ", at most ", kMaxRank)));
 }
 
