@@ -20,7 +20,14 @@ constexpr PluginFlagName kFlags[] = {
     {BYOC_PLUGIN_COUNTED, "counted"},       {BYOC_PLUGIN_ATTENTION, "attention"},
     {BYOC_PLUGIN_OPEN_SIZES, "open-sizes"}, {BYOC_PLUGIN_CHAINS, "chains"}};
 
-Json plugin_json(const Plugin& plugin) {
+Json origin_json(const PluginSet& set, const std::string& id, const std::string& path) {
+  const PluginOrigin origin = origin_of(set, id, path);
+  return {{"kind", kind_name(origin.kind)},    {"folder", origin.folder},
+          {"package", origin.package},         {"version", origin.version},
+          {"entry_point", origin.entry_point}, {"text", origin_text(origin)}};
+}
+
+Json plugin_json(const PluginSet& set, const Plugin& plugin) {
   Json patterns = Json::array();
   for (const PluginPattern& pattern : plugin.patterns()) {
     patterns.push_back({{"name", pattern.name}, {"priority", pattern.priority}});
@@ -33,6 +40,7 @@ Json plugin_json(const Plugin& plugin) {
   json["max_ops"] = plugin.max_ops();
   json["max_bytes"] = plugin.max_bytes();
   json["library"] = plugin.path();
+  json["origin"] = origin_json(set, plugin.id(), plugin.path());
   json["patterns"] = patterns;
   return json;
 }
@@ -58,8 +66,10 @@ Json machine_json(const Machine& machine) {
 Json plugins_json(const PluginSet& set) {
   Json plugins = Json::array();
   for (const auto& plugin : set.all()) {
-    plugins.push_back(
-        {{"id", plugin->id()}, {"version", plugin->version()}, {"library", plugin->path()}});
+    plugins.push_back({{"id", plugin->id()},
+                       {"version", plugin->version()},
+                       {"library", plugin->path()},
+                       {"origin", origin_json(set, plugin->id(), plugin->path())}});
   }
   return plugins;
 }
@@ -67,15 +77,21 @@ Json plugins_json(const PluginSet& set) {
 Json unopened_json(const PluginSet& set) {
   Json unopened = Json::array();
   for (const UnopenedPlugin& one : set.unopened())
-    unopened.push_back({{"id", one.id}, {"version", one.version}, {"library", one.path}});
+    unopened.push_back({{"id", one.id},
+                        {"version", one.version},
+                        {"library", one.path},
+                        {"origin", origin_json(set, one.id, one.path)}});
   return unopened;
 }
 
 Json refused_json(const PluginSet& set) {
   Json refused = Json::array();
   for (const RefusedPlugin& one : set.refused()) {
-    refused.push_back(
-        {{"id", one.id}, {"library", one.path}, {"reason", one.reason}, {"help", one.help}});
+    refused.push_back({{"id", one.id},
+                       {"library", one.path},
+                       {"origin", origin_json(set, one.id, one.path)},
+                       {"reason", one.reason},
+                       {"help", one.help}});
   }
   return refused;
 }
@@ -108,11 +124,12 @@ Json json_of(const ListedPlugins& listed) {
        unopened = Json::array();
   for (const AbsentPlugin& one : listed.absent)
     not_built.push_back({{"id", one.id}, {"reason", one.reason}, {"help", one.help}});
-  for (const auto& plugin : set.all()) plugins.push_back(plugin_json(*plugin));
+  for (const auto& plugin : set.all()) plugins.push_back(plugin_json(set, *plugin));
   for (const RefusedPlugin& r : set.refused()) {
     refused.push_back({{"id", r.id},
                        {"version", r.version},
                        {"library", r.path},
+                       {"origin", origin_json(set, r.id, r.path)},
                        {"reason", r.reason},
                        {"help", r.help}});
   }
@@ -120,7 +137,8 @@ Json json_of(const ListedPlugins& listed) {
     unopened.push_back({{"id", one.id},
                         {"version", one.version},
                         {"priority", one.priority},
-                        {"library", one.path}});
+                        {"library", one.path},
+                        {"origin", origin_json(set, one.id, one.path)}});
   }
   return {{"plugins", plugins},
           {"not_opened", unopened},

@@ -5,6 +5,7 @@
 
 #include "core/machine/this_machine.h"
 #include "core/tools/doctor/examination.h"
+#include "core/tools/doctor/origin.h"
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {

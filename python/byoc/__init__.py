@@ -11,13 +11,13 @@
 from byoc_runtime import Bound, Error, Tensor
 
 from . import plugin
-from ._results import Bench, Explanation, Partition, Plugins, Profile, Result, Verification
+from ._results import Bench, Doctor, Explanation, Partition, Plugins, Profile, Result, Verification
 from ._tools import (
     Program, bench, compile, doctor, explain, load, options, partition, place, plugins, profile, report, tune, verify, version,
 )
 
 __all__ = [
-    "Bench", "Bound", "Error", "Explanation", "Partition", "Plugins", "Profile", "Program", "Result", "Tensor", "Verification",
-    "bench", "compile", "doctor", "explain", "load", "options", "partition", "place", "plugin", "plugins", "profile", "report", "tune",
+    "Bench", "Bound", "Doctor", "Error", "Explanation", "Partition", "Plugins", "Profile", "Program", "Result", "Tensor",
+    "Verification", "bench", "compile", "doctor", "explain", "load", "options", "partition", "place", "plugin", "plugins", "profile", "report", "tune",
     "verify", "version",
 ]

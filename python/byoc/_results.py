@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 from typing import Any, Callable, Iterable, Optional
 
 from byoc_runtime import Error
@@ -157,23 +156,43 @@ class Profile(Result):
         return [Table(["step", "run by", "implementation", "ms", "share", "nodes"], rows)]
 
 
+def rows_of_plugins(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows of plugins that have a library."""
+    return [row for kind in ("plugins", "not_opened", "refused") for row in value[kind]]
+
+
 class Plugins(Result):
-    """The plugins that are found, and the files that are refused.
+    """The plugins that are found, and the files that are refused."""
 
-    Attributes:
-        origins: the package, "byoc-plugin-mine 0.1.0", by the path of the library that it brought.
-    """
-
-    origins: dict[str, str] = {}
+    @property
+    def origins(self) -> dict[str, str]:
+        """Where each came from, "wheel byoc-plugin-mine 0.1.0, entry point mine", by the plugin's name; files that are refused
+        by their paths."""
+        refused = {row["library"]: row["origin"]["text"] for row in self["refused"]}
+        return {**{row["id"]: row["origin"]["text"] for row in [*self["plugins"], *self["not_opened"]]}, **refused}
 
     def tables(self) -> list[Table]:
         def row(one: dict[str, Any], words: str) -> tuple[Any, ...]:
-            library = one.get("library", "")
-            origin = "this process" if library == "/proc/self/exe" else self.origins.get(os.path.realpath(library), "")
-            return one["id"], one.get("version", ""), one.get("priority", ""), library, origin, words
+            origin = one["origin"]["text"] if "origin" in one else ""
+            return one["id"], one.get("version", ""), one.get("priority", ""), one.get("library", ""), origin, words
 
         rows = [row(one, "") for one in self["plugins"]]
         rows += [row(one, "used when named") for one in self["not_opened"]]
         rows += [row(one, f"refused: {one['reason']}") for one in self["refused"]]
         rows += [row(one, f"not built: {one['reason']}") for one in self["not_built"]]
         return [Table(["plugin", "version", "priority", "library", "from", ""], rows)]
+
+
+class Doctor(Plugins):
+    """What this machine and this installation have and lack."""
+
+    def tables(self) -> list[Table]:
+        machine = self["machine"]
+        facts = [("byoc", self["byoc"]), ("plugin ABI", self["abi"]), ("processor", machine["processor"]),
+                 ("cores", machine["cores"]), ("system", f"{machine['system']}, {machine['libc']}"),
+                 ("targets", ", ".join(row["name"] for row in machine["targets"] if row["allowed"]))]
+        facts += [("cache", f"{row['path']}, {row['files']} files{'' if row['usable'] else ', not used'}") for row in self["caches"]]
+        facts += [("environment", f"{row['name']}={row['value']}") for row in self["environment"]]
+        findings = [(row["level"], row["what"], row["cure"]) for row in self["findings"]]
+        return [Table(["", ""], facts), *super().tables(),
+                Table(["finding", "what", "cure"], findings or [("nothing is wrong", "", "")])]

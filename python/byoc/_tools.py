@@ -179,16 +179,28 @@ def tune(model: Model, log: Path, *, progress: Progress = None, **options: Any) 
 def plugins(**options: Any) -> _results.Plugins:
     """Returns the plugins that are found, and the files that are refused, with the reason: `byoc plugins --json`.
 
-    Its `origins` has the packages that brought some of them.
+    Its `origins` has where each came from.
     """
-    result = _results.Plugins(_work.call_json("byoc_plugins", _work.NO_MODEL, options))
-    result.origins = {os.path.realpath(plugin.library): plugin.distribution for plugin in wheel_plugins() if not plugin.reason}
+    return _results.Plugins(_with_entry_points(_work.call_json("byoc_plugins", _work.NO_MODEL, options)))
+
+
+def doctor(**options: Any) -> _results.Doctor:
+    """Returns what this machine and this installation have and lack: `byoc doctor --json`. Its `origins` has where each
+    plugin came from."""
+    return _results.Doctor(_with_entry_points(_work.call_json("byoc_doctor", _work.NO_MODEL, options)))
+
+
+def _with_entry_points(result: dict[str, Any]) -> dict[str, Any]:
+    """Completes the origins of libraries that a package names, and that are no files of it: it is installed in place, or
+    wraps a library of the system."""
+    named = {os.path.realpath(plugin.library): plugin for plugin in wheel_plugins() if not plugin.reason}
+    for row in _results.rows_of_plugins(result):
+        plugin = named.get(os.path.realpath(row["library"]))
+        if plugin is not None and row["origin"]["kind"] in ("environment", "installation"):
+            package, _, version = plugin.distribution.partition(" ")
+            row["origin"].update(kind="wheel", package=package, version=version, entry_point=plugin.name,
+                                 text=f"wheel {plugin.distribution}, entry point {plugin.name}")
     return result
-
-
-def doctor(**options: Any) -> _results.Result:
-    """Returns what this machine and this installation have and lack: `byoc doctor --json`."""
-    return _results.Result(_work.call_json("byoc_doctor", _work.NO_MODEL, options))
 
 
 def options() -> list[dict[str, str]]:

@@ -84,7 +84,9 @@ class Ops(unittest.TestCase):
         self.assertIn("ops", done.stderr)
 
     def test_listed(self):
-        self.assertIn("ops", [row["id"] for row in byoc.plugins()["plugins"]])
+        for found in (byoc.plugins(), byoc.doctor()):
+            self.assertIn("ops", [row["id"] for row in found["plugins"]])
+            self.assertEqual(found.origins["ops"], "registered by this program")
 
     def test_reason_of_a_refusal(self):
         model = FOLDER / "products.ir"

@@ -6,6 +6,7 @@
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,6 +162,26 @@ class Tools(unittest.TestCase):
     def test_plugins_and_doctor(self):
         self.assertEqual({row["id"] for row in byoc.plugins()["plugins"]} & {"onednn", "llvm", "json"}, {"onednn", "llvm", "json"})
         self.assertEqual(set(byoc.doctor()), set(command("doctor")))
+        for ours, theirs in ((byoc.plugins(), command("plugins")), (byoc.doctor(), command("doctor"))):
+            self.assertEqual(ours["plugins"], theirs["plugins"])
+            self.assertEqual(ours.origins["json"], f"installation, folder {BUILD / 'lib/byoc/plugins'}")
+
+    def test_origin_of_a_package_that_is_not_beside_its_library(self):
+        """A package that wraps a library of the system, or is installed in place."""
+        folder, packages = FOLDER / "system", FOLDER / "packages"
+        (packages / "chip-3.1.dist-info").mkdir(parents=True)
+        folder.mkdir()
+        library = shutil.copy(BUILD / "lib/byoc/plugins/libbyoc_json.so", folder)
+        (packages / "chip.py").write_text(f"def plugins():\n    return [{str(library)!r}]\n")
+        (packages / "chip-3.1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: chip\nVersion: 3.1\n")
+        (packages / "chip-3.1.dist-info/entry_points.txt").write_text("[byoc.plugins]\nfast = chip:plugins\n")
+        text = ("import byoc; found = byoc.doctor(); assert found.origins == byoc.plugins().origins; "
+                "print(found.origins['json']); print(found)")
+        done = subprocess.run([sys.executable, "-c", text], text=True, capture_output=True, check=True,
+                              env={**os.environ, "PYTHONPATH": f"{packages}:{SOURCE / 'python'}"})
+        first, rest = done.stdout.split("\n", 1)
+        self.assertEqual(first, "wheel chip 3.1, entry point fast")
+        self.assertIn(first, rest)
 
     def test_report(self):
         page = FOLDER / "report.html"
@@ -179,7 +200,8 @@ class Tools(unittest.TestCase):
         for result, words in [(byoc.explain(MODEL, **self.options), ["onednn", "max_pool"]),
                               (byoc.partition(MODEL, **self.options), ["onednn"]),
                               (byoc.verify(MODEL, **self.options), ["right", "probabilities"]),
-                              (byoc.profile(MODEL, **self.options), ["onednn"]), (byoc.plugins(), ["llvm", "json"])]:
+                              (byoc.profile(MODEL, **self.options), ["onednn"]), (byoc.plugins(), ["llvm", "json"]),
+                              (byoc.doctor(), ["llvm", "plugin ABI", "installation, folder"])]:
             for word in words:
                 self.assertIn(word, str(result))
                 self.assertIn(word, result._repr_html_())

@@ -135,7 +135,9 @@ model = pathlib.Path("relu.ir")
 model.write_text('fn main(%x: f32[4]) {\\n  %0 = relu(%x) loc("cut")\\n  return %0\\n}\\n')
 rows = [row for row in byoc.plugins()["plugins"] if row["id"] == "wheeled"]
 takers = [row["plugin"] for row in byoc.explain(model, compiler=["wheeled", "json"] if rows else "json")["ops"]]
-print(len(rows), *takers, *byoc.plugins().origins.values())
+print(len(rows), *takers, *([byoc.plugins().origins["wheeled"]] if rows else []))
+assert byoc.plugins().origins["json"].startswith("wheel byoc "), byoc.plugins().origins
+assert byoc.doctor().origins == byoc.plugins().origins, byoc.doctor().origins
 """
 
 
@@ -152,8 +154,10 @@ def plugin_as_a_wheel(folder):
           work / "wheeled")
     run(python, "-m", "pip", "install", "--quiet", next(work.glob("byoc_plugin_wheeled-*.whl")))
     found = run(python, "-c", PLUGIN_CHECK, cwd=work).stdout.strip()
-    assert found == "1 wheeled byoc-plugin-wheeled 0.1.0", found
+    origin = "wheel byoc-plugin-wheeled 0.1.0, entry point wheeled"
+    assert found == f"1 wheeled {origin}", found
     assert "wheeled" in run(folder / "bin/byoc", "plugins").stdout
+    assert f"from: {origin}\n" in run(folder / "bin/byoc", "doctor").stdout
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "byoc-plugin-wheeled")
     gone = run(python, "-c", PLUGIN_CHECK, cwd=work).stdout.strip()
     assert gone == "0 json", gone

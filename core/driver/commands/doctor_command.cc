@@ -62,14 +62,21 @@ std::string speed_text(const machine::Machine& machine) {
   return cat(out, "  from: ", machine.origin, "\n");
 }
 
+/// Returns the file of a plugin, and below it where that came from.
+std::string file_text(const PluginSet& plugins, const std::string& id, const std::string& path) {
+  return cat(path, "\n    from: ", origin_text(origin_of(plugins, id, path)), "\n");
+}
+
 std::string plugins_text(const PluginSet& plugins) {
   std::string out = "plugins:\n";
   for (const auto& plugin : plugins.all())
-    out += cat("  ", plugin->id(), " ", plugin->version(), "  ", plugin->path(), "\n");
+    out += cat("  ", plugin->id(), " ", plugin->version(), "  ",
+               file_text(plugins, plugin->id(), plugin->path()));
   for (const UnopenedPlugin& one : plugins.unopened())
-    out += cat("  ", one.id, " ", one.version, "  ", one.path, "  (opened when it is named)\n");
+    out += cat("  ", one.id, " ", one.version, " (opened when it is named)  ",
+               file_text(plugins, one.id, one.path));
   for (const RefusedPlugin& refused : plugins.refused())
-    out += cat("  refused: ", refused.path, "\n");
+    out += cat("  refused: ", file_text(plugins, refused.id, refused.path));
   for (const AbsentPlugin& one : absent_plugins(plugins))
     out += cat("  not built: ", one.id, ", ", one.reason, "; cure: ", one.help, "\n");
   return out;

@@ -84,6 +84,65 @@ TEST_F(Doctor, NamesABrokenPluginAndItsCure) {
   EXPECT_EQ(json["refused"].size(), 1u);
 }
 
+/// Returns the origin of the plugin with that id.
+Json origin_of(const Json& json, const std::string& id) {
+  for (const char* list : {"plugins", "not_opened", "refused"}) {
+    for (const Json& row : json[list]) {
+      if (row["id"] == id) return row["origin"];
+    }
+  }
+  return {};
+}
+
+TEST_F(Doctor, NamesTheFolderOrTheOptionThatAPluginCameFrom) {
+  const std::string own = fs::canonical(cat(BYOC_BUILD_DIR, "/lib/byoc/plugins"));
+  const std::string folder = file("plugins");
+  fs::create_directory(folder);
+  fs::copy(cat(own, "/libbyoc_json.so"), folder + "/libbyoc_other_name.so");
+  const std::string option = " --plugin " + folder + "/libbyoc_other_name.so";
+  for (const std::string command : {"doctor --min-free 0", "plugins"}) {
+    Json found = origin_of(byoc().json(command), "json");
+    EXPECT_EQ(found["kind"], "installation") << found;
+    EXPECT_EQ(fs::canonical(found["folder"].get<std::string>()), own);
+    found = origin_of(byoc().json(command + option), "json");
+    EXPECT_EQ(found["kind"], "option") << found;
+    found = origin_of(byoc("BYOC_PLUGIN_PATH=" + folder).json(command), "json");
+    EXPECT_EQ(found["kind"], "environment") << found;
+    EXPECT_EQ(found["folder"], folder);
+  }
+  const std::string printed = byoc("BYOC_PLUGIN_PATH=" + folder)("doctor --min-free 0").out;
+  EXPECT_THAT(printed, HasSubstr(cat("\n    from: BYOC_PLUGIN_PATH, folder ", folder, "\n")));
+  EXPECT_THAT(printed, HasSubstr("\n    from: installation, folder /"));
+  EXPECT_THAT(byoc()("doctor --min-free 0" + option).out, HasSubstr("\n    from: --plugin\n"));
+}
+
+TEST_F(Doctor, NamesTheWheelAndTheEntryPointThatAPluginCameFrom) {
+  const std::string info = file("packages/byoc_plugin_chip-1.2.dist-info");
+  const std::string folder = file("packages/byoc_plugin_chip/plugins");
+  fs::create_directories(info);
+  fs::create_directories(folder);
+  fs::copy(cat(BYOC_BUILD_DIR, "/lib/byoc/plugins/libbyoc_json.so"), folder);
+  put(info + "/RECORD",
+      "byoc_plugin_chip/__init__.py,sha256=x,12\n"
+      "byoc_plugin_chip/plugins/libbyoc_json.so,sha256=y,34\n");
+  put(info + "/METADATA", "Metadata-Version: 2.1\nName: byoc-plugin-chip\nVersion: 1.2\n\ntext\n");
+  put(info + "/entry_points.txt",
+      "[console_scripts]\nrun = a:b\n\n[byoc.plugins]\nchip = byoc_plugin_chip:plugins\n");
+  Byoc with_wheel = byoc("BYOC_PLUGIN_PATH=" + folder);
+  const Json expected = {{"kind", "wheel"},
+                         {"folder", folder},
+                         {"package", "byoc-plugin-chip"},
+                         {"version", "1.2"},
+                         {"entry_point", "chip"},
+                         {"text", "wheel byoc-plugin-chip 1.2, entry point chip"}};
+  for (const char* command : {"doctor --min-free 0", "plugins"})
+    EXPECT_EQ(origin_of(with_wheel.json(command), "json"), expected);
+  EXPECT_THAT(with_wheel("doctor --min-free 0").out,
+              HasSubstr("\n    from: wheel byoc-plugin-chip 1.2, entry point chip\n"));
+  put(info + "/RECORD", "byoc_plugin_chip/plugins/libbyoc_json.so.old,sha256=y,34\n");
+  EXPECT_EQ(origin_of(with_wheel.json("plugins"), "json")["kind"], "environment");
+}
+
 TEST_F(Doctor, ListsPluginsThatWereNotBuiltWithTheCure) {
   const std::string folder = file("plugins");
   fs::create_directory(folder);
