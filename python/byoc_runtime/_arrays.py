@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
@@ -68,6 +68,42 @@ def torch_empty(shape: Sequence[int], name: str) -> Any:
     return torch.from_numpy(np.empty(tuple(shape), name))
 
 
+class _ExchangeApi(ctypes.Structure):
+    """DLPackExchangeAPI of DLPack 1.3: functions that a class of tensors offers to other libraries."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p),
+                ("allocate", ctypes.c_void_p), ("give", ctypes.c_void_p), ("take", ctypes.c_void_p),
+                ("describe", ctypes.c_void_p), ("stream", ctypes.c_void_p)]
+
+
+_Describe = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_describers: dict[type, Optional[Callable[[Any, int], int]]] = {}
+
+
+def describer(kind: type) -> Optional[Callable[[Any, int], int]]:
+    """Returns the function of a class of tensors that writes the DLTensor of one to an address, a sixth of the time that a
+    capsule takes; None for classes without it. The DLTensor is valid while the tensor lives and keeps its shape.
+    """
+    try:
+        return _describers[kind]
+    except KeyError:
+        found = _describers[kind] = _found_describer(kind)
+        return found
+
+
+def _found_describer(kind: type) -> Optional[Callable[[Any, int], int]]:
+    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
+    if capsule is None:
+        return None
+    address: Optional[int] = capsule_pointer(capsule, b"dlpack_exchange_api")
+    while address:
+        api = _ExchangeApi.from_address(address)
+        if api.major == 1:
+            return _Describe(api.describe) if api.describe else None
+        address = api.previous
+    return None
+
+
 class NotATensor(Error):
     """A value that has no tensor in it, such as a list."""
 
@@ -91,7 +127,10 @@ def _described(value: Any, held: list[Any]) -> int:
     if is_torch(value):
         value = value.detach()                             # one that requires a gradient gives no capsule
         held.append(value)
-        capsule = value.__dlpack__()
+        try:
+            capsule = value.__dlpack__()
+        except (BufferError, RuntimeError) as failure:
+            raise cannot_be_read(failure) from None
         held.append(capsule)
         found: int = capsule_pointer(capsule, b"dltensor")
         return found
@@ -102,6 +141,11 @@ def _described(value: Any, held: list[Any]) -> int:
     held.append(value)
     held.append(tensor)
     return ctypes.addressof(tensor)
+
+
+def cannot_be_read(failure: Exception) -> Error:
+    return Error(f"the tensor has no memory to read: {str(failure).splitlines()[0]}", slug="input-data",
+                 help="give a dense tensor on the CPU, as x.to_dense().cpu() makes")
 
 
 def describe(array: "np.ndarray[Any, Any]") -> DLTensor:
@@ -131,6 +175,8 @@ def as_input(value: Any, name: str) -> Any:
         return np.asarray(value, numpy_type(name))
     if isinstance(value, np.generic):
         return np.asarray(value)
+    if is_torch(value) and value.is_neg():                 # its memory has the other sign
+        raise Error("the tensor is a negated view of its memory", slug="input-data", help="give x.resolve_neg()")
     return value
 
 

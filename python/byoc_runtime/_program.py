@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import html
 import os
+import sys
 import threading
 import traceback
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
@@ -81,6 +82,21 @@ class _Slot:
             ctypes.memmove(at + k * _SIZE, _address(array, held), _SIZE)
         return at
 
+    def lend(self, arrays: Sequence[Any], at: int, held: list[Any]) -> int:
+        """As `place`, for one run: until it is over no tensor changes its shape."""
+        functions = [_arrays.describer(type(array)) for array in arrays]
+        if not any(functions):
+            return self.place(arrays, at, held)
+        for k, (function, array) in enumerate(zip(functions, arrays)):
+            if function is None:
+                ctypes.memmove(at + k * _SIZE, _address(array, held), _SIZE)
+                continue
+            try:
+                function(array, at + k * _SIZE)
+            except (BufferError, RuntimeError) as failure:
+                raise _arrays.cannot_be_read(failure) from None
+        return at
+
 
 class _Session:
     """One size of a program, loaded for running. Any number of threads may use it."""
@@ -151,8 +167,8 @@ class _Session:
         except IndexError:
             slot = _Slot(self)
         try:
-            inputs_at = slot.place(arrays, slot.inputs, held)
-            outputs_at = slot.place(outputs, slot.outputs, held)
+            inputs_at = slot.lend(arrays, slot.inputs, held)
+            outputs_at = slot.lend(outputs, slot.outputs, held)
             error = self.library.run(slot.context, inputs_at, self.n_in, outputs_at, self.n_out)
             if error:
                 raise self.library.error_of(error)
@@ -161,21 +177,21 @@ class _Session:
             self.pool.append(slot)
 
     def fast_call(self) -> Optional[Callable[[Any], Any]]:
-        """Returns a function that runs a session of one input and one output with arrays of numpy, as `call` does with
-        all; None for other sessions. It raises NotATensor for other values, and for arrays that need `call`.
+        """Returns a function that runs a session of one input and one output with an array of numpy or a tensor of torch, as
+        `call` does with all; None for other sessions. It raises NotATensor for values that need `call`.
 
         A call of a small program takes as long as the calls of Python around it: here are no more than it needs.
         """
         if self.n_in != 1 or self.n_out != 1 or self.counts or self.types[0] is None:
             return None
         run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, np.empty
-        shape, dtype, pool = self.outputs[0].shape, self.types[0], self.pool
+        shape, dtype, pool, of_torch = self.outputs[0].shape, self.types[0], self.pool, self._fast_call_of_torch
         if dtype.name == "bfloat16":                       # numpy makes no capsule of it
             return None
 
         def call(array: Any) -> Any:
             if type(array) is not ndarray:
-                raise _arrays.NotATensor("")
+                return of_torch(array)
             try:
                 reads = array.__dlpack__()
             except BufferError:
@@ -193,6 +209,28 @@ class _Session:
             return output
 
         return call
+
+    def _fast_call_of_torch(self, tensor: Any) -> Any:
+        """As fast_call's function, for a tensor of torch."""
+        describe = _arrays.describer(type(tensor))
+        if describe is None or not _arrays.is_torch(tensor) or tensor.is_neg():
+            raise _arrays.NotATensor("")
+        output = _empty(self.outputs[0].shape, self.types[0])
+        try:
+            slot = self.pool.pop()
+        except IndexError:
+            slot = _Slot(self)
+        try:
+            describe(tensor, slot.inputs)
+            writes = output.__dlpack__()
+            error = self.library.run(slot.context, slot.inputs, 1, _arrays.capsule_pointer(writes, b"dltensor"), 1)
+        except (BufferError, RuntimeError) as failure:
+            raise _arrays.cannot_be_read(failure) from None
+        finally:
+            self.pool.append(slot)
+        if error:
+            raise self.library.error_of(error)
+        return sys.modules["torch"].from_numpy(output)
 
     def shrunk(self, context: int, outputs: list[Any]) -> list[Any]:
         """Returns outputs with the extents that the last run counted; they share the memory."""

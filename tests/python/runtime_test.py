@@ -225,6 +225,83 @@ class Torch(unittest.TestCase):
         self.assertTrue(torch.equal(program(x), x.T))
 
 
+    def test_a_negated_view_is_refused(self):
+        """Its memory has the other sign, which DLPack does not describe."""
+        program = compiled("fn main(%x: f32[3]) {\n  %0 = relu(%x)\n  return %0\n}\n")
+        x = torch.complex(torch.zeros(3), torch.tensor([1.0, -2.0, 3.0])).conj().imag
+        self.assertTrue(x.is_neg())
+        for use in (program, program.bind):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                use(x)
+            self.assertEqual(caught.exception.slug, "input-data")
+            self.assertIn("resolve_neg", caught.exception.help)
+        np.testing.assert_array_equal(program(x.resolve_neg()).numpy(), [0, 2, 0])
+
+    def test_tensors_without_memory_are_refused(self):
+        program = compiled("fn main(%x: f32[3], %y: f32[3]) {\n  %0 = add(%x, %y)\n  return %0\n}\n")
+        single = compiled("fn main(%x: f32[3]) {\n  %0 = relu(%x)\n  return %0\n}\n")
+        for x in (torch.ones(3).to_sparse(), torch.ones(3, device="meta")):
+            for use in (lambda: program(torch.ones(3), x), lambda: program(x, torch.ones(3)), lambda: single(x),
+                        lambda: single.bind(x)):
+                with self.assertRaises(byoc_runtime.Error) as caught:
+                    use()
+                self.assertEqual(caught.exception.slug, "input-data")
+        np.testing.assert_array_equal(program(torch.ones(3), torch.ones(3)).numpy(), [2, 2, 2])
+
+
+class Lent:
+    """A tensor of a library with DLPack's functions of C, as torch has them from 2.10 on; it has no __dlpack__."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.described = array, array.shape, 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+def describe(tensor, address):
+    tensor.view = byoc_runtime._arrays.describe(tensor.array)
+    tensor.described += 1
+    ctypes.memmove(address, ctypes.addressof(tensor.view), byoc_runtime._arrays.SIZE)
+    return 0
+
+
+def exchange_capsule(table):
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return make(ctypes.addressof(table), b"dlpack_exchange_api", None)
+
+
+class Exchange(unittest.TestCase):
+    def test_functions_of_a_class(self):
+        """They are used where there are some, of the version that byoc has."""
+        table = byoc_runtime._arrays._ExchangeApi
+        known = table(1, 3, None, None, None, None, ctypes.cast(describe, ctypes.c_void_p), None)
+        newer = table(2, 0, ctypes.addressof(known), None, None, None, 1, None)
+        one = compiled("fn main(%x: f32[2,3]) {\n  %0 = relu(%x)\n  return %0\n}\n")
+        two = compiled("fn main(%x: f32[2,3], %y: f32[2,3]) {\n  %0 = subtract(%x, %y)\n  return %0\n}\n")
+        x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+        for first in (known, newer):
+            kind = type("Kind", (Lent,), {"__dlpack_c_exchange_api__": exchange_capsule(first)})
+            for array in (x, x.T.copy().T):
+                tensor = kind(array)
+                np.testing.assert_array_equal(one(tensor), np.maximum(x, 0))
+                np.testing.assert_array_equal(two(tensor, x), x - x)
+                np.testing.assert_array_equal(two(np.zeros_like(x), tensor), -x)
+                self.assertEqual(tensor.described, 3)
+        kind = type("Kind", (Lent,), {"__dlpack_c_exchange_api__": exchange_capsule(table(2, 0))})
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            one(kind(x))
+        self.assertEqual(caught.exception.slug, "input-type")
+
+    def test_wrong_tensors(self):
+        table = byoc_runtime._arrays._ExchangeApi(1, 3, None, None, None, None, ctypes.cast(describe, ctypes.c_void_p), None)
+        kind = type("Kind", (Lent,), {"__dlpack_c_exchange_api__": exchange_capsule(table)})
+        one = compiled("fn main(%x: f32[2,3]) {\n  %0 = relu(%x)\n  return %0\n}\n")
+        for array, slug in ((np.zeros((3, 2), np.float32), "input-shape"), (np.zeros((2, 3)), "input-dtype")):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                one(kind(array))
+            self.assertEqual(caught.exception.slug, slug)
+
+
 class Sizes(unittest.TestCase):
     def test_the_size_is_that_of_the_inputs(self):
         program = byoc_runtime.load(digits("--shape", "N=1,4"))
