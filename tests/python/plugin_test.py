@@ -83,6 +83,21 @@ class Ops(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ops", done.stderr)
 
+    def test_the_end_of_a_process_that_has_programs(self):
+        """Free-threaded Python drops a program after the names of the modules are gone; nothing is printed then."""
+        text = ("import byoc, numpy as np\n"
+                "mine = byoc.plugin.Plugin('mine')\n"
+                "mine.op('relu')(lambda x: np.maximum(x, 0))\n"
+                "mine.register()\n"
+                f"open({str(FOLDER / 'relu.ir')!r}, 'w').write('fn main(%x: f32[2]) {{\\n  %0 = relu(%x)\\n  return %0\\n}}\\n')\n"
+                f"program = byoc.compile({str(FOLDER / 'relu.ir')!r}, compiler=['mine', 'json'])\n"
+                "print(program(np.array([-1, 2], np.float32)))\n"
+                "byoc.plugin._table._objects = None\n"
+                "del program\n")
+        done = subprocess.run([sys.executable, "-c", text], text=True, capture_output=True,
+                              env={**os.environ, "PYTHONPATH": str(SOURCE / "python")})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "[0. 2.]\n", ""))
+
     def test_listed(self):
         for found in (byoc.plugins(), byoc.doctor()):
             self.assertIn("ops", [row["id"] for row in found["plugins"]])

@@ -6,6 +6,8 @@
 
 Prints sizes, tags, and the time of each step from `pip install` to the first right answer. Exits with 77 where pip cannot
 download what making wheels needs.
+
+BYOC_TEST_PYTHONS names further interpreters, "A:B", such as free-threaded ones.
 """
 import glob
 import os
@@ -36,6 +38,60 @@ np.testing.assert_array_equal(byoc_runtime.load("digits.byoc", plugins=[
 assert byoc.verify(digits / "model.onnx", shapes={"N": 1}, compiler="llvm").ok
 print("right", sys.version.split()[0], byoc.version())
 """
+# Calls from 8 threads, which run at the same time in free-threaded Pythons: of programs, of plugins in Python, of compiling.
+# Programs live to the end of the process, where nothing may be printed.
+THREADS = """
+import sys, threading, pathlib
+import numpy as np
+import byoc, byoc_runtime
+prefix = pathlib.Path(byoc.__file__).parent / "prefix"
+model = prefix / "share/byoc/digits/model.onnx"
+images = np.load(model.parent / "images.npy").astype("f4")
+
+def in_threads(work, count=8):
+    faults, gate = [], threading.Barrier(count)
+    def caught(k):
+        try:
+            gate.wait()
+            work(k)
+        except BaseException as fault:
+            faults.append(repr(fault))
+    threads = [threading.Thread(target=caught, args=(k,)) for k in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults, faults
+
+mine = byoc.plugin.Plugin("mine", priority=70)
+
+@mine.op("softmax")
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+mine.register()
+for compiler in ("llvm", ["onednn", "llvm"], ["mine", "llvm"], "json"):
+    program = byoc.compile(model, shapes={"N": 1}, compiler=compiler, threads=1)
+    wanted = [program(images[k:k+1]) for k in range(8)]
+    program.save("threads.byoc")
+    fresh = byoc.load("threads.byoc", threads=1)
+    def work(k):
+        np.testing.assert_array_equal(fresh(images[k:k+1]), wanted[k])
+        bound = program.bind(images[k:k+1].copy())
+        for _ in range(100):
+            np.testing.assert_array_equal(program(images[k:k+1]), wanted[k])
+            np.testing.assert_array_equal(bound(), wanted[k])
+    in_threads(work)
+
+def compiles(k):
+    again = byoc.compile(model, shapes={"N": 1}, compiler=[["mine", "llvm"], "json"][k % 2], threads=1)
+    np.testing.assert_allclose(again(images[:1]), wanted[0], rtol=1e-4, atol=1e-5)
+    byoc.explain(model, shapes={"N": 1}, compiler=["mine", "llvm"])
+
+in_threads(compiles, 4)
+print("8 threads,", "with the interpreter's lock" if getattr(sys, "_is_gil_enabled", lambda: True)() else "free-threaded")
+"""
 
 
 def run(*command, environment=None, cwd=None, check=True):
@@ -53,11 +109,15 @@ def timed(what, *command, **more):
 
 
 def pythons():
-    """Returns one interpreter per version from 3.9 on."""
+    """Returns one interpreter per version from 3.9 on, of those that BYOC_TEST_PYTHONS names ("A:B") and those of the
+    machine; free-threaded ones are versions of their own."""
     found = {}
-    for path in [sys.executable, *sorted(glob.glob("/usr/bin/python3.*[0-9t]")), *sorted(glob.glob(
-            os.path.expanduser("~/.pyenv/versions/*/bin/python3"))), *os.environ.get("BYOC_TEST_PYTHONS", "").split(":")]:
-        if not path or not os.path.exists(path):
+    named = [path for path in os.environ.get("BYOC_TEST_PYTHONS", "").split(":") if path]
+    for path in named:
+        assert os.access(path, os.X_OK), f"BYOC_TEST_PYTHONS names {path}, which is no program"
+    for path in [*named, sys.executable, *sorted(glob.glob("/usr/bin/python3.*[0-9t]")), *sorted(glob.glob(
+            os.path.expanduser("~/.pyenv/versions/*/bin/python3")))]:
+        if not os.path.exists(path):
             continue
         told = run(path, "-c", "import sys, sysconfig; print(*sys.version_info[:2], sysconfig.get_config_var('Py_GIL_DISABLED') or 0)",
                    check=False)
@@ -93,19 +153,23 @@ def make_wheels():
 
 def use(python, wheels, cache):
     """Installs the wheels into a new environment of an interpreter and runs a model there; returns the environment."""
-    name = re.sub(r"\W", "_", run(python, "-c", "import sys; print(sys.version.split()[0])").stdout.strip())
+    text = "import sys; print(sys.version.split()[0] + sys.abiflags)"   # "t": free-threaded
+    name = re.sub(r"\W", "_", run(python, "-c", text).stdout.strip())
     folder = FOLDER / f"env-{name}"
     shutil.rmtree(folder, ignore_errors=True)
     begin = time.monotonic()
     timed(f"{name}: venv", python, "-m", "venv", folder)
-    installed = timed(f"{name}: pip install", folder / "bin/python", "-m", "pip", "install", "--quiet", "--cache-dir", cache,
-                      wheels["byoc_runtime"], wheels["byoc"], check=False)
+    installed = timed(f"{name}: pip install", folder / "bin/python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:",
+                      "--cache-dir", cache, wheels["byoc_runtime"], wheels["byoc"], check=False)
     if installed.returncode != 0:
         print(f"{name}: skipped, pip cannot install numpy: {installed.stderr.strip().splitlines()[-1:]}")
         return None
     (folder / "work").mkdir()
     printed = timed(f"{name}: first answers", folder / "bin/python", "-c", CHECK, cwd=folder / "work")
     print(printed.stdout.strip(), f"{time.monotonic() - begin:.1f} s in all", flush=True)
+    printed = timed(f"{name}: threads", folder / "bin/python", "-c", THREADS, cwd=folder / "work")
+    assert printed.stderr == "", printed.stderr
+    print(printed.stdout.strip(), flush=True)
     shown = run(folder / "bin/byoc", "--version").stdout
     assert shown == run(BUILD / "bin/byoc", "--version").stdout, shown
     run(folder / "bin/python", "-m", "byoc", "demo", cwd=folder / "work")

@@ -79,6 +79,7 @@ class Table:
 
     def __init__(self, plugin: Any) -> None:
         self.plugin = plugin
+        self._objects = _objects                           # the host gives handles back after this module lost its names
         self.texts = [_abi.Text(plugin.id), _abi.Text(plugin.version)]
         self.struct = _abi.Plugin(
             h=_abi.Hdr(ctypes.sizeof(_abi.Plugin), _abi.TAG_PLUGIN, None), abi_major=_abi.MAJOR, abi_minor=_abi.MINOR,
@@ -109,7 +110,7 @@ class Table:
         return None
 
     def _drop(self, handle: int) -> None:
-        _objects.pop(handle, None)
+        self._objects.pop(handle, None)
 
     def _patterns(self, handle: int, out: Any, n: Any) -> Optional[int]:
         instance = _objects[handle]
@@ -232,9 +233,9 @@ class Table:
             return _status(module.instance, _abi.INTERNAL, traceback.format_exc())
 
     def _release(self, handle: int) -> None:
-        module = _objects.pop(handle, None)
+        module = self._objects.pop(handle, None)
         for kernel in module.handles if module is not None else []:
-            _objects.pop(kernel, None)
+            self._objects.pop(kernel, None)
 
 
 def _copied(const: Any) -> "np.ndarray[Any, Any]":
