@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the cost of a call of a small program, in turns with ONNX Runtime where it is installed.
 
-    speed.py SOURCE BUILD [MODEL]
-
-With a model: how its runs by llvm scale from one thread to as many as the machine has cores.
+    speed.py SOURCE BUILD
 """
 import os
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -43,6 +40,12 @@ def relu(folder):
     assert program(x).tolist() == [1, 0, 3, 0]
     functions = {"byoc": lambda: program(x), "byoc, bound": program.bind(x)}
     try:
+        import torch
+        tensor = torch.from_numpy(x)
+        functions[f"byoc, a tensor of torch {torch.__version__}"] = lambda: program(tensor)
+    except ImportError:
+        pass
+    try:
         import onnx
         import onnxruntime
     except ImportError:
@@ -60,34 +63,10 @@ def relu(folder):
     return functions
 
 
-def scaling(program, inputs, seconds=2.0):
-    """Prints runs per second of one thread, and of one per core."""
-    for count in (1, os.cpu_count() or 1):
-        done = [0] * count
-        stop = threading.Event()
-
-        def work(k):
-            while not stop.is_set():
-                program(*inputs)
-                done[k] += 1
-
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(count)]
-        for thread in threads:
-            thread.start()
-        time.sleep(seconds)
-        stop.set()
-        for thread in threads:
-            thread.join()
-        print(f"{count} threads: {sum(done) / seconds:.1f} runs per second")
-
-
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, microseconds in in_turns(relu(Path(folder))).items():
             print(f"relu of 4 floats, {name}: {microseconds:.2f} us")
-        if len(sys.argv) > 3:
-            program = byoc.compile(sys.argv[3], compiler="llvm")
-            scaling(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
 
 
 main()
