@@ -17,7 +17,9 @@ from ._run import Declined, Kernel, kernel_of
 
 _objects: dict[int, Any] = {}                              # by the handles that the host has
 _handles = itertools.count(1)
-_judged = threading.local()                                # keeps the reason until the thread's next judge
+# Reasons, which live until the thread's next judge. By the thread's number: a thread that Python has not started loses its
+# threading.local when a call of it ends.
+_judged: dict[int, _abi.Text] = {}
 
 
 def _hold(value: Any) -> int:
@@ -140,8 +142,8 @@ class Table:
             reason = _where(failure)
         verdict.contents.accept = 0 if reason else 1
         if reason:
-            _judged.text = _abi.Text(reason)
-            verdict.contents.reason = _judged.text.str
+            text_of_reason = _judged[threading.get_ident()] = _abi.Text(reason)
+            verdict.contents.reason = text_of_reason.str
         return None
 
     # ---- modules ----
