@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping, Optional
 
 import numpy as np
 from byoc_runtime import Error
@@ -28,6 +28,8 @@ def shape_options(shapes: Any) -> Values:
     if isinstance(shapes, Mapping):
         return [("shape", f"{name}={_dims(dims)}") for name, dims in shapes.items()]
     rows = _sequence(shapes)
+    if any(isinstance(row, int) for row in rows):
+        raise Error("shapes are without a name", slug="usage", help='name the input, or a size: {"x": (1, 3, 224, 224), "N": 1}')
     if not any(isinstance(row, Mapping) for row in rows):
         return [("shape", str(row)) for row in rows]
     names: dict[str, list[str]] = {}
@@ -44,6 +46,7 @@ class Given:
 
     def __init__(self) -> None:
         self.values: Values = []
+        self.path: Optional[Path] = None                   # of a model that was given in memory
         self._folder: Any = None
 
     def add(self, options: Mapping[str, Any]) -> None:

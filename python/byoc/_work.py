@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import sys
 import threading
 import time
 from typing import Any, Callable, Mapping, Optional, Union
 
 from byoc_runtime import Error, _c
+from byoc_runtime._errors import CODES
 from byoc_runtime._program import Options
 
 from ._library import library
@@ -97,6 +99,22 @@ def _in_a_thread(work: Callable[[], int], watch: _Watch) -> int:
     return results[0]
 
 
+def _shape_of_python(found: "re.Match[str]") -> str:
+    dims = found[2].split("x")
+    return f'shapes={{"{found[1]}": {dims[0] if len(dims) == 1 else "(" + ", ".join(dims) + ")"}}}'
+
+
+def _in_words_of_python(error: Error, given: Given) -> Error:
+    """Replaces the option --shape, and the file that the bytes of a model were written to."""
+    def words(text: str) -> str:
+        text = re.sub(r"--shape ([\w./]+)=(\w+)", _shape_of_python, text).replace("--shape", "shapes")
+        return text.replace(str(given.path), "the given model") if given.path is not None else text
+
+    code = CODES.index(error.code) if error.code in CODES else 3
+    return Error(words(error.message), code=code, slug=error.slug, where=words(error.where), help=words(error.help),
+                 text=words(str(error)))
+
+
 def call(function: str, model: Any, options: Mapping[str, Any], progress: Progress = None,
          more: Optional[Mapping[str, Any]] = None) -> int:
     """Calls a function of the C API: (model, options, watch, out). Returns the pointer that it writes.
@@ -126,7 +144,8 @@ def call(function: str, model: Any, options: Mapping[str, Any], progress: Progre
             if error:
                 library().byoc_error_free(error)
             raise watch.failure
-        library().check(error)
+        if error:
+            raise _in_words_of_python(library().error_of(error), given)
         return out.value or 0
     finally:
         watch.close()
@@ -161,6 +180,7 @@ def model_path(model: Any, given: Given) -> str:
     if isinstance(model, (bytes, bytearray, memoryview)):
         path = given.file("model.onnx")
         path.write_bytes(model)
+        given.path = path
         return str(path)
     raise Error(f"a model is expected, not {type(model).__name__}", slug="usage",
                 help="give the path of an .onnx or .ir file, its bytes, or an onnx.ModelProto")

@@ -33,3 +33,9 @@ class Error(RuntimeError):
             if help:
                 text += f"\n  help: {help}"
         super().__init__(text)
+
+    def with_help(self, help: str) -> Error:
+        """Returns the same error with another next step."""
+        code = CODES.index(self.code) if self.code in CODES else 3
+        text = str(self).split("\n  help: ")[0] + (f"\n  help: {help}" if help else "")
+        return Error(self.message, code=code, slug=self.slug, where=self.where, help=help, text=text)

@@ -148,8 +148,15 @@ class _Session:
             out[at] = value
         missing = [tensor.name for tensor, value in zip(self.inputs, out) if value is None]
         if missing:
-            raise Error(f"inputs are missing: {', '.join(missing)}", slug="input-count")
+            raise Error(f"inputs are missing: {', '.join(missing)}", slug="input-count", help=f"its inputs are {', '.join(self.places)}")
         return [_arrays.as_input(value, tensor.dtype) for tensor, value in zip(self.inputs, out)]
+
+    def error_of(self, handle: int) -> Error:
+        """Makes the exception of a run, with the next step in Python where the library has none."""
+        error = self.library.error_of(handle)
+        cures = {"input-dtype": "convert it, as with x.astype or x.to", "output-dtype": "give outputs of the program's types",
+                 "input-shape": "its inputs are " + ", ".join(f"{one.name}: {one.dtype}{list(one.shape)}" for one in self.inputs)}
+        return error if error.help else error.with_help(cures.get(error.slug, ""))
 
     def new_outputs(self, first: Any) -> list[Any]:
         """Makes the outputs of a run whose first input is `first`, in the library of that tensor."""
@@ -171,7 +178,7 @@ class _Session:
             outputs_at = slot.lend(outputs, slot.outputs, held)
             error = self.library.run(slot.context, inputs_at, self.n_in, outputs_at, self.n_out)
             if error:
-                raise self.library.error_of(error)
+                raise self.error_of(error)
             return self.shrunk(slot.context, outputs) if self.counts else outputs
         finally:
             self.pool.append(slot)
@@ -205,7 +212,7 @@ class _Session:
             error = run(slot.context, pointer(reads, b"dltensor"), 1, pointer(writes, b"dltensor"), 1)
             pool.append(slot)
             if error:
-                raise self.library.error_of(error)
+                raise self.error_of(error)
             return output
 
         return call
@@ -229,7 +236,7 @@ class _Session:
         finally:
             self.pool.append(slot)
         if error:
-            raise self.library.error_of(error)
+            raise self.error_of(error)
         return sys.modules["torch"].from_numpy(output)
 
     def shrunk(self, context: int, outputs: list[Any]) -> list[Any]:
@@ -310,7 +317,7 @@ class Bound:
         try:
             error = self._run(*self._arguments)
             if error:
-                raise self._session.library.error_of(error)
+                raise self._session.error_of(error)
             if not self._session.counts:
                 return self._result
             outputs = self._session.shrunk(self._slot.context, list(self.outputs))
@@ -397,6 +404,9 @@ class Program:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the program with inputs by name, and returns the outputs by name. Otherwise as `__call__`."""
+        if not isinstance(inputs, Mapping):
+            raise Error(f"run takes a dict of tensors by name, not {type(inputs).__name__}", slug="usage",
+                        help="call the program with tensors in order: program(x)")
         session, arrays = self._chosen((), inputs)
         return {tensor.name: array for tensor, array in zip(session.outputs, session.call(arrays))}
 

@@ -10,19 +10,20 @@ Status refuse(const char* kind, const char* slug, std::string message) {
   return invalid(std::move(message)).with_slug(cat(kind, "-", slug));
 }
 
-/// Returns a view's type as a user would write it.
-std::string describe(const DLTensor& view) {
-  auto dtype = from_dlpack(view.dtype);
-  std::string name = dtype.ok() ? cat(*dtype)
-                                : cat("DLPack type ", view.dtype.code, "/", view.dtype.bits, "/",
-                                      view.dtype.lanes);
-  TensorSpec spec{DType::kU8, {view.shape, view.shape + std::max(view.ndim, 0)}};
-  return name + cat(spec).substr(dtype_name(DType::kU8).size());
-}
-
 /// True for views of bool as newer programs make them; byoc itself has unsigned bytes.
 bool is_bool(const DLDataType& type) {
   return type.code == kDlpackBool.code && type.bits == kDlpackBool.bits && type.lanes == 1;
+}
+
+/// Returns a view's type as a user would write it.
+std::string describe(const DLTensor& view) {
+  auto dtype = from_dlpack(view.dtype);
+  std::string name =
+      cat("DLPack type ", view.dtype.code, "/", view.dtype.bits, "/", view.dtype.lanes);
+  if (dtype.ok()) name = cat(*dtype);
+  else if (is_bool(view.dtype)) name = cat(DType::kBool);
+  TensorSpec spec{DType::kU8, {view.shape, view.shape + std::max(view.ndim, 0)}};
+  return name + cat(spec).substr(dtype_name(DType::kU8).size());
 }
 
 bool same_shape(const DLTensor& view, const std::vector<int64_t>& dims) {

@@ -59,6 +59,22 @@ class Runs(unittest.TestCase):
         for k in range(20):
             np.testing.assert_allclose(self.program(self.images[k:k + 1]), self.expected[k:k + 1], rtol=1e-4, atol=1e-5)
 
+    def test_errors_of_calls_have_a_cure(self):
+        image = self.images[:1]
+        for use, slug, help in ((lambda: self.program(image.astype(np.float64)), "input-dtype", "astype"),
+                                (lambda: self.program(image > 0), "input-dtype", "astype"),
+                                (lambda: self.program(image[0]), "input-shape", "image: float32[1, 1, 8, 8]"),
+                                (lambda: self.program(), "input-count", "image"),
+                                (lambda: self.program.run([image]), "usage", "program(x)"),
+                                (lambda: self.program.bind(image.astype(np.int32))(), "input-dtype", "astype")):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                use()
+            self.assertEqual(caught.exception.slug, slug)
+            self.assertIn(help, caught.exception.help)
+            self.assertEqual(str(caught.exception).split("\n  help: ")[1], caught.exception.help)
+        with self.assertRaisesRegex(byoc_runtime.Error, r'"image" is bool\[1,1,8,8\], the model expects f32'):
+            self.program(image > 0)
+
     def test_names_and_types(self):
         image, = self.program.inputs
         self.assertEqual((image.name, image.dtype, image.shape), ("image", "float32", (1, 1, 8, 8)))

@@ -78,6 +78,22 @@ class Compiling(unittest.TestCase):
             loaded.explain()
         self.assertEqual(caught.exception.slug, "no-model")
 
+    def test_cures_are_in_words_of_python(self):
+        def caught(model, **options):
+            with self.assertRaises(byoc.Error) as found:
+                byoc.compile(model, **options)
+            return found.exception
+
+        error = caught(MODEL)
+        self.assertEqual((error.slug, error.help), ("symbolic-shape", 'give them with shapes={"N": 1}'))
+        self.assertTrue(str(error).endswith(error.help), str(error))
+        error = caught(b"no model")
+        self.assertEqual((error.slug, error.where), ("onnx-parse", "the given model"))
+        self.assertIn('shapes names "M"', str(caught(MODEL, shapes={"M": 1})))
+        error = caught(MODEL, shapes=(1, 1, 8, 8))
+        self.assertEqual(error.slug, "usage")
+        self.assertIn('{"x": (1, 3, 224, 224)', error.help)
+
     def test_errors(self):
         for arguments, slug in [({"shaps": 1}, "usage"), ({"compiler": ["nonsense"]}, "unknown-plugin"),
                                 ({"level": 9}, "usage"), ({"shapes": [{"N": 1}, {"M": 1}]}, "usage")]:
