@@ -24,13 +24,18 @@ std::string installed_prefix() {
   return is_installed ? prefix.string() : "";
 }
 
-std::string next_steps(const std::string& name, const std::string& folder) {
+std::string next_steps(const std::string& name, const std::string& folder, bool wheel) {
   std::string prefix = installed_prefix();
   std::string installed = prefix.empty() ? "PREFIX" : prefix;
   std::string byoc = prefix.empty() ? "byoc" : prefix + "/bin/byoc";  // it may not be on PATH
   std::string text =
       cat("next:\n  cd ", folder, "\n  cmake -S . -B build -DCMAKE_PREFIX_PATH=", installed,
           " && cmake --build build\n  ", byoc, " check-plugin build/libbyoc_", name, ".so\n");
+  if (wheel) {
+    text +=
+        "as a wheel, in a Python that has byoc and scikit-build-core:\n"
+        "  pip wheel . --no-build-isolation --no-deps\n";
+  }
   if (prefix.empty()) {
     text +=
         "PREFIX is the folder of an installed byoc; in its tree: cmake --install build --prefix "
@@ -59,7 +64,7 @@ Result<int> run_new_plugin(const NewPluginFlags& options, const cli::CommonOptio
     names.push_back(file.name);
     text += cat("wrote ", (fs::path(folder) / file.name).string(), "\n");
   }
-  cli::print_text(text + next_steps(options.name, folder), common);
+  cli::print_text(text + next_steps(options.name, folder, options.wheel), common);
   BYOC_TRY_STATUS(cli::print_json(common, "new-plugin",
                                   {{"id", options.name},
                                    {"language", options.c ? "c" : "c++"},
@@ -87,7 +92,8 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
       {"--default", "",
        "a default codegen in C++, with a matrix product and the softmax of its rows as one kernel",
        &options->is_default},
-      {"--wheel", "", "also pyproject.toml and a module: `pip wheel .` makes a wheel of it",
+      {"--wheel", "",
+       "also pyproject.toml and a module, for `pip wheel`: its README has the command",
        &options->wheel},
       {"-o,--output", "DIR", "the folder, new or empty (default NAME)", &options->folder}};
   command.notes =

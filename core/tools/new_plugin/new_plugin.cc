@@ -111,12 +111,16 @@ std::string package_name(std::string name) {
 
 std::string wheel_readme(const std::string& name) {
   return cat(
-      "\n## As a wheel\n\n`pip wheel .` makes a wheel, where pip finds the package `byoc`, and "
-      "`auditwheel repair` one for other machines.\nAfter `pip install` of it, `byoc.compile`, "
-      "`byoc plugins` and the others find \"",
+      "\n## As a wheel\n\nIn a Python that has the package `byoc`:\n\n```sh\n"
+      "pip install scikit-build-core\n"
+      "pip wheel . --no-build-isolation --no-deps\n"
+      "pip install ./",
+      package_name(name),
+      "-*.whl\n```\n\nThe options make pip build with the byoc that is installed; the index has "
+      "another project of that name.\n`auditwheel repair` makes a wheel for other machines. "
+      "`byoc.compile`, `byoc plugins` and the others find \"",
       name,
-      "\", through the entry point `byoc.plugins` in\n`pyproject.toml`. `pip uninstall "
-      "byoc-plugin-",
+      "\"\nthrough the entry point `byoc.plugins` in `pyproject.toml`. `pip uninstall byoc-plugin-",
       name, "` takes it away.\n");
 }
 
