@@ -73,20 +73,20 @@ def softmax(x, axis):
 mine.register()
 for compiler in ("llvm", ["onednn", "llvm"], ["mine", "llvm"], "json"):
     program = byoc.compile(model, shapes={"N": 1}, compiler=compiler, threads=1)
-    wanted = [program(images[k:k+1]) for k in range(8)]
+    expected = [program(images[k:k+1]) for k in range(8)]
     program.save("threads.byoc")
     fresh = byoc.load("threads.byoc", threads=1)
     def work(k):
-        np.testing.assert_array_equal(fresh(images[k:k+1]), wanted[k])
+        np.testing.assert_array_equal(fresh(images[k:k+1]), expected[k])
         bound = program.bind(images[k:k+1].copy())
         for _ in range(100):
-            np.testing.assert_array_equal(program(images[k:k+1]), wanted[k])
-            np.testing.assert_array_equal(bound(), wanted[k])
+            np.testing.assert_array_equal(program(images[k:k+1]), expected[k])
+            np.testing.assert_array_equal(bound(), expected[k])
     in_threads(work)
 
 def compiles(k):
     again = byoc.compile(model, shapes={"N": 1}, compiler=[["mine", "llvm"], "json"][k % 2], threads=1)
-    np.testing.assert_allclose(again(images[:1]), wanted[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(again(images[:1]), expected[0], rtol=1e-4, atol=1e-5)
     byoc.explain(model, shapes={"N": 1}, compiler=["mine", "llvm"])
 
 in_threads(compiles, 4)
