@@ -77,9 +77,16 @@ struct AxisTapsExpr {
   Tensor cells, weights;  // [out, count]; absent when count is 1
 };
 
+// Returns the position that taps are counted from: of linear ones at least 0, as in ONNX Runtime.
+Expr tap_position(const AxisMap& map, const Expr& y, bool cubic, const Attrs& attrs) {
+  const Expr at = position_of(map, y);
+  if (cubic || attrs.b("exclude_outside", false)) return at;
+  return select(at < f64(0), f64(0), at);
+}
+
 Exprs weights_of(const AxisMap& map, const Expr& y, const Expr& first, bool cubic,
                  const Attrs& attrs) {
-  Expr at = position_of(map, y), part = at - floor_of(at);
+  Expr at = tap_position(map, y, cubic, attrs), part = at - floor_of(at);
   Exprs weights = {f64(1) - part, part};
   if (cubic) {
     double a = attrs.f("cubic_coeff_a", -0.75);
@@ -91,7 +98,7 @@ Exprs weights_of(const AxisMap& map, const Expr& y, const Expr& first, bool cubi
   }
   if (!attrs.b("exclude_outside", false)) {
     if (cubic) return weights;
-    const Expr is_edge = first < int64_t{0} || first >= Expr(map.in - 1);  // both read one cell
+    const Expr is_edge = first >= Expr(map.in - 1);  // both read one cell
     for (Expr& weight : weights) weight = select(is_edge, f64(0.5), weight);
     return weights;
   }
@@ -144,7 +151,7 @@ AxisTapsExpr make_taps(te::Builder& builder, const AxisMap& map, DType dtype, co
   if (attrs.b("antialias", false)) return antialiased_taps(builder, map, dtype, attrs);
   AxisTapsExpr taps{cubic ? 4 : 2, {}, {}};
   auto first_of = [&](const Expr& y) {
-    Expr cell = floor_cell_in(map, position_of(map, y));
+    Expr cell = floor_cell_in(map, tap_position(map, y, cubic, attrs));
     return cubic ? cell - 1 : cell;
   };
   taps.cells = builder.compute("cells", {map.out, taps.count}, [&](const Exprs& i) {

@@ -189,13 +189,15 @@ AxisTaps make_taps(const AxisMap& map, int64_t stride, const Attrs& attrs) {
   AxisTaps taps{.count = cubic ? size_t{4} : size_t{2}};
   if (is_kept) taps.count = 1;
   for (int64_t y = 0; y < map.out; ++y) {
-    double at = map.position(y), part = at - std::floor(at);
+    double at = map.position(y);
     taps.outside.push_back(map.is_outside(at));
+    if (taps.count == 2 && !exclude) at = std::max(at, 0.0);  // as in ONNX Runtime
+    const double part = at - std::floor(at);
     std::vector<double> weights = taps.count == 1
                                       ? std::vector<double>{1}
                                       : tap_weights(part, cubic, attrs.f("cubic_coeff_a", -0.75));
     int64_t first = taps.count == 1 ? y : map.floor_cell(at) - (cubic ? 1 : 0);
-    const bool is_edge = taps.count == 2 && (first < 0 || first >= map.in - 1);
+    const bool is_edge = taps.count == 2 && first >= map.in - 1;
     if (is_edge && !exclude) weights = {0.5, 0.5};  // of one cell
     double total = 0;
     for (size_t k = 0; k < weights.size(); ++k) {
