@@ -56,6 +56,10 @@ struct Blocks {
 std::optional<Blocks> find_blocks(const Builder& builder, size_t arg);
 /// Returns the same or, for a plain operand, the blocks that this CPU's primitives take.
 std::optional<Blocks> find_or_make_blocks(const Builder& builder, size_t arg);
+/// Returns f32 images [n, c, h, w] whose channels come last.
+Desc channels_last(const Dims& dims);
+/// Returns whether operand `arg` is such images, with channels.
+bool has_channels_last(const Builder& builder, size_t arg);
 /// Returns dims with leading ones up to `rank`.
 Dims padded(const Dims& dims, size_t rank);
 Dims halves(const Dims& pads, bool second);

@@ -61,12 +61,6 @@ bool has_empty_window(const Window& w, const Dims& in, const Dims& out) {
   return false;
 }
 
-Desc channels_last(const Dims& dims) {
-  const int64_t h = std::max<int64_t>(dims[2], 1), w = std::max<int64_t>(dims[3], 1),
-                c = std::max<int64_t>(dims[1], 1);
-  return strided_desc(dims, kF32, {h * w * c, 1, w * c, c});
-}
-
 PoolingForward::primitive_desc describe_pool(const Builder& b, algorithm how, const Window& w,
                                              const Desc& operand) {
   return describe<PoolingForward>(b.engine, user_scratchpad(), kInference, how, operand,
@@ -159,18 +153,13 @@ PoolRow pool_row_of_this_cpu() {
   return pool_row_anywhere;
 }
 
-bool has_channels_last(const Builder& b) {
-  const Dims& dims = b.type(0).dims;
-  return dims.size() == 4 && dims[1] > 0 && b.format(0) == channels_last(dims);
-}
-
 // Max pooling by byoc's own loop, in blocks of channels or with channels last. It takes two thirds
 // of the time of oneDNN 2.6's on AVX2 (the largest pool of SqueezeNet, one thread), and keeps NaN.
 std::optional<Built> max_pool_of_cells(const Builder& b, const Window& w) {
   const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   Built built;
   int64_t width = 0;
-  if (has_channels_last(b)) {
+  if (has_channels_last(b, 0)) {
     width = in[1];
     built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, b.format(0))};
     built.out = channels_last(out);

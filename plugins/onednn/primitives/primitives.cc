@@ -117,6 +117,17 @@ std::optional<Blocks> find_or_make_blocks(const Builder& b, size_t arg) {
   return blocks_of(b, arg, 8);
 }
 
+Desc channels_last(const Dims& dims) {
+  const int64_t h = std::max<int64_t>(dims[2], 1), w = std::max<int64_t>(dims[3], 1),
+                c = std::max<int64_t>(dims[1], 1);
+  return strided_desc(dims, kF32, {h * w * c, 1, w * c, c});
+}
+
+bool has_channels_last(const Builder& b, size_t arg) {
+  const Dims& dims = b.type(arg).dims;
+  return dims.size() == 4 && dims[1] > 0 && b.format(arg) == channels_last(dims);
+}
+
 // Splits and merges runs of dims that follow each other without a gap; dims of 1 are skipped.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to) {
   BYOC_ONEDNN_CHECK(count(dims) == count(to) && count(to) > 0,

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
 
+#include "exact/interpolate.h"
+#include "library/implementations.h"
 #include "primitives/builder.h"
 
 namespace byoc::onednn {
@@ -61,6 +66,47 @@ void check_same_cells(const Axis& axis, const std::string& mode, const std::stri
   }
 }
 
+using Axes = std::vector<Axis>;
+
+LinearAxis taps_of(const Axis& axis) {
+  if (axis.in == axis.out && axis.scale == 1) return kept_axis(axis.in);
+  std::vector<double> positions;
+  for (int64_t cell = 0; cell < axis.out; ++cell) positions.push_back(axis.position(cell));
+  return linear_axis(axis.in, positions);
+}
+
+// Interpolates images in the layout that they have, or plain ones.
+Built interpolate(const Builder& b, const Axes& axes) {
+  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
+  Interpolation images{in[0], 1, {}};
+  for (size_t d = 2; d < axes.size(); ++d) images.axes.push_back(taps_of(axes[d]));
+  Built built;
+  if (std::optional<Blocks> blocks = find_blocks(b, 0)) {
+    images.planes *= in[1] / blocks->size;
+    images.lanes = blocks->size;
+    built.inputs = {b.as_it_is(0, 0, blocks->desc)};
+    built.out = blocks->with_dims(out);
+  } else if (has_channels_last(b, 0)) {
+    images.lanes = in[1];
+    built.inputs = {b.as_it_is(0, 0, b.format(0))};
+    built.out = channels_last(out);
+  } else {
+    images.planes *= in[1];
+    built.inputs = {b.vector(0, 0, in)};
+    built.out = plain_desc(b.out_type());
+  }
+  built.loop = interpolation_loop(images);
+  built.implementation = kOwnLoop;
+  return built;
+}
+
+// Returns whether the plugin's loop interpolates: f32 images, whose rows have indices of 32 bits.
+bool is_interpolated_by_loop(const Builder& b, const std::string& mode) {
+  const Dims& in = b.type(0).dims;
+  return mode == "linear" && in.size() > 2 && b.data(0) == kF32 &&
+         *std::max_element(in.begin(), in.end()) <= std::numeric_limits<int32_t>::max();
+}
+
 }  // namespace
 
 Built build_resize(const Builder& b) {
@@ -74,14 +120,17 @@ Built build_resize(const Builder& b) {
               rounding = attrs.s("nearest", "round_prefer_floor");
   BYOC_ONEDNN_CHECK(out.size() == in.size() && (scales.empty() || scales.size() == in.size()),
                     "resize keeps the rank and has a scale per dim");
+  Axes axes;
   for (size_t d = 0; d < in.size(); ++d) {
     double ratio = static_cast<double>(out[d]) / static_cast<double>(in[d]);
     if (d < 2 && in[d] != out[d]) throw Refusal{"oneDNN resizes no batch and no channels"};
     const double scale = scales.empty() ? ratio : scales[d];
     if (scale < 1 && attrs.b("antialias", false))  // else the kernel is as wide as without it
       throw Refusal{"antialias widens the kernel of a dim that shrinks; oneDNN's has two cells"};
-    check_same_cells({in[d], out[d], scale, coordinates}, mode, rounding);
+    axes.push_back({in[d], out[d], scale, coordinates});
+    check_same_cells(axes.back(), mode, rounding);
   }
+  if (is_interpolated_by_loop(b, mode)) return interpolate(b, axes);
   auto how = mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear;
   auto pd = describe<dnnl::resampling_forward>(b.engine, user_scratchpad(), kInference, how,
                                                b.format(0), any_desc(out, b.data(0)));
