@@ -121,15 +121,40 @@ Simplifier::Quotient Simplifier::divide_rest(const Linear& x, int64_t divisor) {
           linear(divide_term(dividend, divisor, true))};
 }
 
+// Returns floor_div(c*y + u, c*divisor) for x = y + floor_div(u, c), if that cannot wrap around.
+// Both are equal: the digits of an index that is split get one form, by which they are joined.
+std::optional<Expr> Simplifier::divide_once(const Expr& x, int64_t divisor) {
+  Linear whole = linear(x);
+  auto is_division = [](const Linear::Term& term) {
+    const Binary* v = term.factor == 1 ? as_binary(term.x, BinaryOp::kFloorDivide) : nullptr;
+    const Constant by = v ? as_int(v->b) : std::nullopt;
+    return by && *by > 0;
+  };
+  const auto inner = std::ranges::find_if(whole.terms, is_division);
+  if (inner == whole.terms.end() || std::ranges::count_if(whole.terms, is_division) > 1)
+    return std::nullopt;
+  const Expr division = inner->x;
+  const Binary& v = std::get<Binary>(division->kind);
+  const Wide product = Wide{*as_int(v.b)} * divisor;
+  if (product > all_of(x.dtype()).hi) return std::nullopt;
+  const Expr by = int_constant(x.dtype(), static_cast<int64_t>(product));
+  if (whole.terms.size() == 1 && whole.constant == 0) return (*this)(floor_div(v.a, by));
+  whole.terms.erase(inner);
+  Linear joined = linear(v.a);
+  const std::optional<WideInterval> y = range_of(whole, bounds_), u = range_of(joined, bounds_);
+  const Wide c = *as_int(v.b);
+  const Interval all = all_of(x.dtype());
+  if (!y || !u || c * y->lo + u->lo < all.lo || c * y->hi + u->hi > all.hi) return std::nullopt;
+  joined.add(whole, *as_int(v.b));
+  return (*this)(floor_div(joined.expr(), by));
+}
+
 // Joins divisions of divisions, by constants.
 Expr Simplifier::divide_term(const Expr& x, int64_t divisor, bool is_modulo) {
   const DType dtype = x.dtype();
   const Expr by = int_constant(dtype, divisor);
-  if (const Binary* v = as_binary(x, BinaryOp::kFloorDivide); v && !is_modulo) {
-    const Constant inner = as_int(v->b);
-    const Wide product = inner ? Wide{*inner} * divisor : 0;
-    if (inner && *inner > 0 && product <= all_of(dtype).hi)
-      return (*this)(floor_div(v->a, int_constant(dtype, static_cast<int64_t>(product))));
+  if (!is_modulo) {
+    if (std::optional<Expr> once = divide_once(x, divisor)) return *once;
   }
   if (const Binary* v = as_binary(x, BinaryOp::kFloorModulo)) {
     const Constant inner = as_int(v->b);

@@ -40,6 +40,7 @@ class Simplifier {
   std::optional<Quotient> divide(const Linear& x, int64_t divisor);
   std::optional<Quotient> divide_parts(const Linear& x, int64_t divisor);
   Quotient divide_rest(const Linear& x, int64_t divisor);
+  std::optional<Expr> divide_once(const Expr& x, int64_t divisor);
   Expr divide_term(const Expr& x, int64_t divisor, bool is_modulo);
   // order
   std::optional<bool> decide(BinaryOp op, const Expr& a, const Expr& b);

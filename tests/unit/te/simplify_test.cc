@@ -46,6 +46,20 @@ TEST_F(Simplify, PutsDividedPartsTogetherAgain) {
             "(j * 2)");
 }
 
+// The flat index of a reshape from [2048, 7, 7], whose loop is split over threads.
+TEST_F(Simplify, PutsDigitsOfSplitIndicesTogetherAgain) {
+  Var p("p"), c("c");
+  ranges[p.id()] = {0, 27};
+  ranges[c.id()] = {0, 3583};
+  const Expr flat = p * 3584 + c;
+  EXPECT_EQ(
+      text(floor_div(flat, 49) * 49 + floor_mod(floor_div(flat, 7), 7) * 7 + floor_mod(flat, 7)),
+      "((p * 3584) + c)");
+  EXPECT_EQ(text(floor_div(p * 512 + floor_div(c, 7), 7)), "floor_div(((p * 3584) + c), 49)");
+  EXPECT_EQ(text(floor_div(floor_div(c, 7) - p * 512 + 3, 7)),
+            "floor_div(((c - (p * 3584)) + 21), 49)");
+}
+
 TEST_F(Simplify, DecidesComparisonsMinAndMaxByRanges) {
   EXPECT_EQ(text(i < 8), "true");
   EXPECT_EQ(text(i + j < i), "false");
@@ -195,6 +209,74 @@ TEST(SimplifyRandom, KeepsTheValueForAllValuesOfTheVariables) {
   }
 }
 
+// Splits a flat index as schedules do, takes its digits in one shape and writes it again from them.
+class RandomDigits {
+ public:
+  explicit RandomDigits(uint32_t seed) : random_(seed) {
+    for (size_t d = 0; d < 2 + pick(3); ++d) shape_.push_back(1 + pick(9));
+    int64_t total = 1;
+    for (int64_t extent : shape_) total *= extent;
+    for (size_t level = 0; level < 1 + pick(3); ++level) split(total);
+    add_loop(total);
+  }
+  Expr flat() const { return flat_; }
+  const Ranges& ranges() const { return ranges_; }
+  // Returns the flat index written with the digits of `flat`, each of them simplified before.
+  Expr of_digits() const {
+    int64_t stride = 1;
+    Expr sum = 0;
+    for (size_t d = shape_.size(); d-- > 0; stride *= shape_[d]) {
+      Expr digit = simplify(floor_div(flat_, stride), ranges_);
+      if (d > 0) digit = simplify(floor_mod(digit, shape_[d]), ranges_);
+      sum = sum + digit * stride;
+    }
+    return sum;
+  }
+  // Returns values for the loops, drawn at random.
+  Bindings draw() {
+    Bindings out;
+    for (const Var& var : loops_)
+      out.emplace_back(var, static_cast<int64_t>(pick(ranges_.at(var.id()).hi + 1)));
+    return out;
+  }
+
+ private:
+  // Half of the factors divide the rest: then no iteration lies beyond the tensor.
+  void split(int64_t& rest) {
+    int64_t inner = 1 + static_cast<int64_t>(pick(64));
+    while (pick(2) && rest % inner != 0) --inner;
+    const int64_t outer = (rest + inner - 1) / inner;
+    add_loop(outer, inner);
+    rest = inner;
+  }
+  void add_loop(int64_t extent, int64_t scale = 1) {
+    Var var("v" + std::to_string(loops_.size()));
+    ranges_[var.id()] = {0, extent - 1};
+    loops_.push_back(var);
+    flat_ = flat_ + Expr(var) * scale;
+  }
+  size_t pick(int64_t n) {
+    return std::uniform_int_distribution<size_t>(0, static_cast<size_t>(n) - 1)(random_);
+  }
+  std::mt19937 random_;
+  std::vector<int64_t> shape_;
+  std::vector<Var> loops_;
+  Ranges ranges_;
+  Expr flat_ = 0;
+};
+
+TEST(SimplifyRandom, PutsDigitsTogetherAgainHoweverTheirIndexIsSplit) {
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    RandomDigits random(seed);
+    const Expr digits = random.of_digits(), y = simplify(digits, random.ranges());
+    EXPECT_EQ(print(y), print(simplify(random.flat(), random.ranges()))) << "seed " << seed;
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const Bindings at = random.draw();
+      ASSERT_EQ(*evaluate(y, at), *evaluate(random.flat(), at)) << "seed " << seed;
+    }
+  }
+}
+
 // Most values here exceed 8 bits, so these integers wrap around.
 TEST(SimplifyRandom, KeepsTheValueWhereIntegersWrapAround) {
   for (DType dtype : {DType::kI8, DType::kU8}) {
@@ -205,6 +287,9 @@ TEST(SimplifyRandom, KeepsTheValueWhereIntegersWrapAround) {
       auto number = [&](int64_t n) { return int_constant(dtype, n); };
       Expr x = Expr(a) * number(pick(60) + 1) + number(pick(256)) - Expr(b) * number(pick(9));
       Expr y = pick(2) ? floor_div(x, number(pick(20) + 1)) : floor_mod(x, number(pick(20) + 1));
+      if (pick(3) == 0)
+        y = floor_div(y * number(pick(4) + 1) + floor_div(b, number(pick(9) + 2)),
+                      number(pick(9) + 2));
       Expr z = select(x < y + number(pick(100)), min(x, y), max(y, number(pick(256))) - x);
       Expr simple = simplify(z);
       for (int64_t i = -128; i < 256; i += 37) {
