@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that count their results. Expected numbers: numpy's nonzero, compress, unique and arange; for
 // boxes, worked out by hand.
+#include <map>
+#include <random>
+
 #include "support/run_op.h"
 
 namespace byoc::testing {
@@ -108,6 +111,44 @@ TEST(Unique, OfNothingIsNothing) {
   expect_unique(f32({0}, {}), {}, {f32({0}, {}), i64({0}, {}), i64({0}, {}), i64({0}, {})});
 }
 
+// Compares with a map from each value to the places that have it.
+TEST(UniqueRandom, GroupsNumbersOfEveryTypeAsAMapDoes) {
+  std::mt19937 random(7);
+  auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8,
+                      DType::kI16, DType::kU16, DType::kI32, DType::kI64, DType::kBool}) {
+    const bool is_signed = is_float(dtype) || is_signed_int(dtype);
+    for (int round = 0; round < 20; ++round) {
+      const int n = 1 + pick(400), range = dtype == DType::kBool ? 2 : 1 + pick(120);
+      const double scale = dtype == DType::kI32 || dtype == DType::kI64 ? 1e6 + 1 : 1;
+      Values x{type_of(dtype, {n}), {}};
+      std::map<double, std::vector<double>> places;
+      for (int k = 0; k < n; ++k) {
+        x.values.push_back(scale * (pick(range) - (is_signed ? range / 2 : 0)));
+        places[x.values.back()].push_back(k);
+      }
+      const auto groups = static_cast<int64_t>(places.size());
+      Values y{type_of(dtype, {groups}), {}}, first{type_of(DType::kI64, {groups}), {}};
+      Values counts = first;
+      Values inverse = i64({n}, std::vector<double>(static_cast<size_t>(n)));
+      for (const auto& [value, at] : places) {
+        for (double k : at)
+          inverse.values[static_cast<size_t>(k)] = static_cast<double>(y.values.size());
+        y.values.push_back(value);
+        first.values.push_back(at.front());
+        counts.values.push_back(static_cast<double>(at.size()));
+      }
+      expect_unique(x, {}, {y, first, inverse, counts});
+    }
+  }
+}
+
+TEST(Unique, TakesBothZerosAsOneValue) {
+  expect_unique(
+      f32({4}, {0, -1, -0.0, 1}), {},
+      {f32({3}, {-1, 0, 1}), i64({3}, {1, 0, 3}), i64({4}, {1, 0, 1, 2}), i64({3}, {1, 2, 1})});
+}
+
 TEST(UniqueInfer, HasOneCountedDim) {
   EXPECT_EQ(infer("unique", {type_of(DType::kF32, {3, 4})}, sized()),
             "f32[?n<=12] i64[?n<=12] i64[12] i64[?n<=12]");
@@ -144,6 +185,65 @@ TEST(NonMaxSuppression, KeepsScoresAboveTheThresholdAlone) {
 
 TEST(NonMaxSuppression, KeepsTheEarlierOfEqualScores) {
   expect_close(nms(f32({1, 1, 3}, {0.5, 0.5, 0.5}), 3, 0.5), i64({2, 3}, {0, 0, 0, 0, 0, 2}));
+}
+
+TEST(NonMaxSuppression, TakesBoxesWithoutAScoreLast) {
+  expect_close(nms(f32({1, 1, 3}, {NAN, 0.5, -INFINITY}), 3, 0.9),
+               i64({3, 3}, {0, 0, 1, 0, 0, 2, 0, 0, 0}));
+}
+
+// Selects by the definition: the best box that is left, then all that overlap it are dropped.
+std::vector<double> greedy(const Values& boxes, const Values& scores, size_t most, double iou,
+                           double least) {
+  const std::vector<double>&b = boxes.values, &s = scores.values;
+  std::vector<bool> is_left(s.size());
+  for (size_t k = 0; k < s.size(); ++k) is_left[k] = s[k] > least;
+  auto share = [&](size_t p, size_t q) {  // in f32, as the threshold is compared
+    auto low = [&](size_t k, size_t d) { return static_cast<float>(b[4 * k + d]); };
+    auto high = [&](size_t k, size_t d) { return static_cast<float>(b[4 * k + 2 + d]); };
+    auto side = [&](size_t d) {
+      return std::min(high(p, d), high(q, d)) - std::max(low(p, d), low(q, d));
+    };
+    auto area = [&](size_t k) { return (high(k, 1) - low(k, 1)) * (high(k, 0) - low(k, 0)); };
+    if (side(0) <= 0 || side(1) <= 0) return 0.0f;
+    const float common = side(1) * side(0);
+    return common / (area(p) + area(q) - common);
+  };
+  std::vector<double> out;
+  while (out.size() < 3 * most) {
+    size_t best = s.size();
+    for (size_t k = 0; k < s.size(); ++k)
+      if (is_left[k] && (best == s.size() || s[k] > s[best])) best = k;
+    if (best == s.size()) break;
+    is_left[best] = false;
+    out.insert(out.end(), {0, 0, static_cast<double>(best)});
+    for (size_t k = 0; k < s.size(); ++k)
+      if (is_left[k] && share(k, best) > static_cast<float>(iou)) is_left[k] = false;
+  }
+  return out;
+}
+
+TEST(NonMaxSuppressionRandom, SelectsTheBestThatIsLeftEachTime) {
+  std::mt19937 random(11);
+  auto draw = [&] { return static_cast<double>(random() % 64) / 64; };  // many equal scores
+  for (int round = 0; round < 60; ++round) {
+    const int64_t n = 1 + static_cast<int64_t>(random() % 500);
+    const auto most = static_cast<size_t>(random() % 300);
+    Values boxes{type_of(DType::kF32, {1, n, 4}), {}}, scores{type_of(DType::kF32, {1, 1, n}), {}};
+    for (int64_t k = 0; k < n; ++k) {
+      const double y = draw(), x = draw();
+      for (double value : {y, x, y + 0.3 * draw(), x + 0.3 * draw()}) boxes.values.push_back(value);
+      scores.values.push_back(draw());
+    }
+    const double iou = draw(), least = draw() / 2;
+    std::vector<double> expected = greedy(boxes, scores, most, iou, least);
+    const auto rows = static_cast<int64_t>(expected.size() / 3);
+    expect_close(run_op1("non_max_suppression",
+                         {boxes, scores, i64({1}, {static_cast<double>(most)}), f32({1}, {iou}),
+                          f32({1}, {least})},
+                         sized()),
+                 i64({rows, 3}, std::move(expected)));
+  }
 }
 
 TEST(NonMaxSuppression, ReadsCentersWhenAsked) {

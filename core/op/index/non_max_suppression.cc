@@ -2,10 +2,10 @@
 // Selects boxes by their scores and drops those that overlap a selected one.
 // Source: ONNX opset 11, NonMaxSuppression.
 #include <algorithm>
-#include <numeric>
 
 #include "byoc/base/check.h"
 #include "byoc/op/registry.h"
+#include "core/op/index/order.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
 
@@ -59,41 +59,101 @@ Corners corners_of(const float* box, bool is_center) {
           std::max(box[0], box[2])};
 }
 
-// Returns true when the intersection over the union is above the threshold.
-bool overlap(const Corners& a, const Corners& b, float threshold) {
-  const float w = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  const float h = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-  if (!(w > 0) || !(h > 0)) return false;
-  const float common = w * h, all = a.area() + b.area() - common;
-  return a.area() > 0 && b.area() > 0 && all > 0 && common / all > threshold;
-}
+// Boxes that were selected, in blocks: a later box is compared with all boxes of a block at once.
+class KeptBoxes {
+ public:
+  // Keeps no box without an area, which overlaps none.
+  void add(const Corners& box) {
+    if (!(box.area() > 0)) return;
+    if (lane_ == kLanes) {
+      blocks_.emplace_back();
+      lane_ = 0;
+    }
+    blocks_.back().set(lane_++, box);
+  }
+
+  // Returns true when the intersection over the union with one of them is above the threshold.
+  bool overlap(const Corners& box, float threshold) const {
+    const float area = box.area();
+    if (!(area > 0)) return false;
+    for (const Block& b : blocks_) {
+      const Lanes w = (b.x1.min(box.x1) - b.x0.max(box.x0)).max(0);
+      const Lanes h = (b.y1.min(box.y1) - b.y0.max(box.y0)).max(0);
+      const Lanes common = w * h, all = area + b.area - common, share = common / all;
+      bool is_above = false;
+      for (int k = 0; k < kLanes; ++k) is_above |= (all[k] > 0) & (share[k] > threshold);
+      if (is_above) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kLanes = 16;
+  using Lanes = Eigen::Array<float, kLanes, 1>;
+  struct Block {  // lanes that are free have no area
+    Lanes x0 = Lanes::Zero(), y0 = x0, x1 = x0, y1 = x0, area = x0;
+    void set(int lane, const Corners& box) {
+      x0[lane] = box.x0, y0[lane] = box.y0, x1[lane] = box.x1, y1[lane] = box.y1;
+      area[lane] = box.area();
+    }
+  };
+  std::vector<Block> blocks_;
+  int lane_ = kLanes;
+};
+
+// Boxes by descending score, those without a score last, the earlier of equals first. Few of many
+// are selected as a rule, so they are sorted in parts, when they are needed.
+class ByScore {
+ public:
+  ByScore(const float* scores, int64_t n, const float* least) {
+    for (int64_t k = 0; k < n; ++k)
+      if (least == nullptr || scores[k] > *least) items_.push_back({key_of(scores[k]), k});
+  }
+  // Returns the next box, -1 at the end. `more`: how many boxes may be needed.
+  int64_t next(int64_t more) {
+    if (next_ == items_.size()) return -1;
+    if (next_ == sorted_) sort_more(more);
+    return items_[next_++].place;
+  }
+
+ private:
+  static uint32_t key_of(float score) {
+    return score != score ? std::numeric_limits<uint32_t>::max() : ~order_key(score);
+  }
+  static bool is_before(const Keyed<uint32_t>& a, const Keyed<uint32_t>& b) {
+    return a.key != b.key ? a.key < b.key : a.place < b.place;
+  }
+  void sort_more(int64_t more) {
+    constexpr int64_t kLeast = 128;
+    const auto rest = static_cast<int64_t>(items_.size() - sorted_);
+    const auto begin = items_.begin() + static_cast<ptrdiff_t>(sorted_);
+    const auto end = begin + std::clamp(more, std::min(kLeast, rest), rest);
+    if (end != items_.end()) std::nth_element(begin, end, items_.end(), is_before);
+    std::sort(begin, end, is_before);
+    sorted_ = static_cast<size_t>(end - items_.begin());
+  }
+  std::vector<Keyed<uint32_t>> items_;
+  size_t next_ = 0, sorted_ = 0;
+};
 
 // The numbers of one call.
 struct Selection {
   int64_t b, c, n;
   bool is_center, has_score_threshold;
 
-  // The best boxes of one class, the best first; the earlier of equals first.
-  std::vector<int64_t> of_class(const float* boxes, const float* scores, int64_t most, float iou,
-                                float least) const {
-    std::vector<int64_t> order, kept;
-    for (int64_t k = 0; k < n; ++k)
-      if (!has_score_threshold || scores[k] > least) order.push_back(k);
-    auto is_nan = [&](int64_t k) { return scores[k] != scores[k]; };
-    std::stable_sort(order.begin(), order.end(), [&](int64_t p, int64_t q) {
-      return is_nan(p) || is_nan(q) ? !is_nan(p) && is_nan(q) : scores[p] > scores[q];
-    });
-    std::vector<Corners> corners;
-    for (int64_t k : order) {
-      if (static_cast<int64_t>(kept.size()) >= most) break;
+  // Calls f(box) for the best boxes of one class, the best first.
+  template <class F>
+  void of_class(const float* boxes, ByScore&& order, int64_t most, float iou, F&& f) const {
+    KeptBoxes kept;
+    for (int64_t more = most; more > 0;) {
+      const int64_t k = order.next(more);
+      if (k < 0) return;
       const Corners now = corners_of(boxes + 4 * k, is_center);
-      const bool is_free = std::none_of(corners.begin(), corners.end(),
-                                        [&](const Corners& c) { return overlap(now, c, iou); });
-      if (!is_free) continue;
-      kept.push_back(k);
-      corners.push_back(now);
+      if (kept.overlap(now, iou)) continue;
+      kept.add(now);
+      f(k);
+      --more;
     }
-    return kept;
   }
 
   // Calls f(batch, class, box) for each selected box.
@@ -101,11 +161,12 @@ struct Selection {
   void run(const void* const* in, F&& f) const {
     const int64_t most = *in_as<int64_t>(in, 2);
     const float iou = *in_as<float>(in, 3);
-    const float least = has_score_threshold ? *in_as<float>(in, 4) : 0;
+    const float* least = has_score_threshold ? in_as<float>(in, 4) : nullptr;
     for (int64_t k = 0; k < b * c; ++k) {
       const float* boxes = in_as<float>(in, 0) + k / c * n * 4;
       const float* scores = in_as<float>(in, 1) + k * n;
-      for (int64_t box : of_class(boxes, scores, most, iou, least)) f(k / c, k % c, box);
+      of_class(boxes, ByScore(scores, n, least), most, iou,
+               [&](int64_t box) { f(k / c, k % c, box); });
     }
   }
 };

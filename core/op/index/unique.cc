@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "byoc/op/registry.h"
+#include "core/op/index/order.h"
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
@@ -70,22 +71,45 @@ struct Groups {
   std::vector<int64_t> of_slice;      // per slice: its group
 };
 
+// Appends slice k to the last group, or to a new one.
+void append(Groups& groups, int64_t k, bool is_new) {
+  if (is_new) {
+    groups.first.push_back(k);  // slices come in a stable order
+    groups.sizes.push_back(0);
+  }
+  ++groups.sizes.back();
+  groups.of_slice[static_cast<size_t>(k)] = static_cast<int64_t>(groups.first.size()) - 1;
+}
+
 template <class T>
-Groups group_slices(const T* x, const AxisView& view, bool sorted) {
+Groups sorted_elements(const T* x, int64_t n) {
+  std::vector<Keyed<KeyOf<T>>> items(static_cast<size_t>(n));
+  for (int64_t k = 0; k < n; ++k) items[static_cast<size_t>(k)] = {order_key(x[k]), k};
+  sort_by_key(items);
+  Groups out;
+  out.of_slice.resize(items.size());
+  for (size_t k = 0; k < items.size(); ++k)
+    append(out, items[k].place, k == 0 || items[k - 1].key != items[k].key);
+  return out;
+}
+
+template <class T>
+Groups sorted_slices(const T* x, const AxisView& view) {
   std::vector<int64_t> order(static_cast<size_t>(view.extent));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return compare_slices(x, view, a, b) < 0; });
   Groups out;
   out.of_slice.resize(order.size());
-  for (size_t k = 0; k < order.size(); ++k) {
-    if (k == 0 || compare_slices(x, view, order[k - 1], order[k]) != 0) {
-      out.first.push_back(order[k]);  // the sort is stable
-      out.sizes.push_back(0);
-    }
-    ++out.sizes.back();
-    out.of_slice[static_cast<size_t>(order[k])] = static_cast<int64_t>(out.first.size()) - 1;
-  }
+  for (size_t k = 0; k < order.size(); ++k)
+    append(out, order[k], k == 0 || compare_slices(x, view, order[k - 1], order[k]) != 0);
+  return out;
+}
+
+template <class T>
+Groups group_slices(const T* x, const AxisView& view, bool sorted) {
+  const bool is_flat = view.outer == 1 && view.inner == 1;
+  Groups out = is_flat ? sorted_elements(x, view.extent) : sorted_slices(x, view);
   if (sorted) return out;
   std::vector<size_t> by_first(out.first.size()), place(out.first.size());
   std::iota(by_first.begin(), by_first.end(), 0);
