@@ -5,6 +5,7 @@
 #include "core/op/kernel/counted.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
+#include "core/op/reduce/radix.h"
 
 namespace byoc::op {
 namespace {
@@ -261,6 +262,27 @@ te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t 
   return te::make_block({fill, heapify, rest, sort});
 }
 
+te::Stmt sort_whole(const HeapLoops& best, const Tensor& x, int64_t k, int64_t extent) {
+  auto element = [&](const Expr& j) { return x(best.place(j)); };
+  return RadixLoops(x.dtype(), extent, best.largest, element)
+      .sort([&](const Expr& rank, const Expr& place) {
+        te::Stmt put = best.set(rank, element(place), place);
+        return k < extent ? te::make_if(rank < Expr(k), put) : put;
+      });
+}
+
+// Makes a loop over lines of `extent` elements, which threads share if there is enough to do.
+te::Stmt for_lines(const Ints& lines, int64_t extent,
+                   const std::function<te::Stmt(const Exprs&)>& body) {
+  constexpr int64_t kEnough = 1 << 14;  // elements; a thread begins in the time of some thousand
+  int64_t count = 1;
+  for (int64_t n : lines) count *= n;
+  if (count < 2 || count * extent < kEnough) return nested_loops(lines, body);
+  return te::loop(
+      "line", count, [&](Expr line) { return body(unflattened(line, lines)); },
+      te::LoopKind::kParallel);
+}
+
 Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), out[0]));
   Ints lines = extents(in[0]);
@@ -268,11 +290,14 @@ Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const A
              out.size(), " results");
   int64_t extent = std::exchange(lines[axis], 1), k = attrs.i("k");
   BYOC_CHECK(k >= 0 && k <= extent, "the ", k, " best of ", extent);
+  const bool largest = attrs.b("largest", true);
+  const bool is_sorted_whole = RadixLoops::pays(in[0].dtype(), extent, k);
   return builder.procedure("topk", {*out[0], *out[1]}, {in[0]}, [&](const Tensors& y) {
     if (k == 0) return te::Stmt();
-    return nested_loops(lines, [&](const Exprs& i) {
-      return select_best(HeapLoops{y[0], y[1], i, axis, attrs.b("largest", true)}, in[0], k,
-                         extent);
+    return for_lines(lines, extent, [&](const Exprs& i) {
+      const HeapLoops heap{y[0], y[1], i, axis, largest};
+      return is_sorted_whole ? sort_whole(heap, in[0], k, extent)
+                             : select_best(heap, in[0], k, extent);
     });
   });
 }
