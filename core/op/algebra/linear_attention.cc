@@ -204,61 +204,67 @@ Result<RefKernel> reference_linear_attention(Types in, Types, const Attrs& attrs
 
 // ---- as loops. The state is in f32, f64 for operands of f64.
 
+// All loops over the state go along its rows, whose elements are adjacent.
 struct PlanExpr {
   AttentionPlan plan;
   Inputs in;
-  Tensor s, u;  // of one head: [k, v] and [v]
-  Scalar sum;
+  Tensor s, u, sums;  // of one head: [k, v], [v], and [group, v], the results of a token
   Expr image, head, token;
 
   Expr operand(size_t k, const Expr& last) const {
     return te::cast(s.dtype(), widened(in[k](image, token, last)));
   }
   Expr key(const Expr& i) const { return operand(1, head * plan.k + i); }
-  Stmt each(const std::function<Stmt(Expr, Expr)>& body) const {
-    return te::loop("i", plan.k, [&](Expr i) {
-      return te::loop("j", plan.v, [&](Expr j) { return body(i, j); });
-    });
+  Stmt row(const std::function<Stmt(Expr)>& body) const {
+    return te::loop("j", plan.v, body, te::LoopKind::kVectorized);
   }
-  // Stores the sum over i of term(i).
-  Stmt summed(const std::function<Expr(Expr)>& term, const std::function<Stmt(Expr)>& give) const {
-    Stmt terms = te::loop("i", plan.k, [&](Expr i) { return sum.set(sum.get() + term(i)); });
-    return te::make_block({sum.set(zero(s.dtype())), terms, give(sum.get())});
+  Stmt each(const std::function<Stmt(Expr, Expr)>& body) const {
+    return te::loop("i", plan.k, [&](Expr i) { return row([&](Expr j) { return body(i, j); }); });
   }
   Stmt decay() const {
     return te::loop("i", plan.k, [&](Expr i) {
       te::Var factor("factor", s.dtype());
       Expr g = operand(4, plan.gate_per_key ? head * plan.k + i : head);
-      Stmt row = te::loop("j", plan.v, [&](Expr j) {
-        return te::make_store(s, {i, j}, s(i, j) * Expr(factor));
-      });
-      return te::make_let(factor, te::unary(te::UnaryOp::kExp, g), row);
+      Stmt scaled = row([&](Expr j) { return te::make_store(s, {i, j}, s(i, j) * Expr(factor)); });
+      return te::make_let(factor, te::unary(te::UnaryOp::kExp, g), scaled);
     });
   }
   Stmt updates() const {
-    return te::loop("j", plan.v, [&](Expr j) {
-      Expr value = operand(2, head * plan.v + j);
-      if (!plan.delta) return te::make_store(u, {j}, value);
-      Expr beta = operand(plan.beta(), plan.beta_per_head ? head : Expr(0));
-      return summed([&](Expr i) { return s(i, j) * key(i); },
-                    [&](Expr seen) { return te::make_store(u, {j}, beta * (value - seen)); });
+    auto value = [&](const Expr& j) { return operand(2, head * plan.v + j); };
+    if (!plan.delta) return row([&](Expr j) { return te::make_store(u, {j}, value(j)); });
+    Expr beta = operand(plan.beta(), plan.beta_per_head ? head : Expr(0));
+    Stmt clear = row([&](Expr j) { return te::make_store(u, {j}, zero(s.dtype())); });
+    Stmt seen =
+        each([&](Expr i, Expr j) { return te::make_store(u, {j}, u(j) + s(i, j) * key(i)); });
+    Stmt change = row([&](Expr j) { return te::make_store(u, {j}, beta * (value(j) - u(j))); });
+    return te::make_block({clear, seen, change});
+  }
+  // Returns the loop over the query heads that share this state.
+  Stmt of_group(const std::function<Stmt(Expr)>& body) const {
+    return plan.group == 1 ? body(0) : te::loop("q", plan.group, body);
+  }
+  // Writes and reads the state in one pass.
+  Stmt write_and_read(const Tensor& y) const {
+    auto q_head = [&](const Expr& q) { return head * plan.group + q; };
+    Stmt clear = of_group([&](Expr q) {
+      return row([&](Expr j) { return te::make_store(sums, {q, j}, zero(s.dtype())); });
     });
-  }
-  Stmt write() const {
-    return each([&](Expr i, Expr j) { return te::make_store(s, {i, j}, s(i, j) + key(i) * u(j)); });
-  }
-  Stmt read(const Tensor& y) const {
-    return te::loop("q", plan.group, [&](Expr q) {
-      return te::loop("j", plan.v, [&](Expr j) {
-        Expr q_head = head * plan.group + q;
-        return summed([&](Expr i) { return operand(0, q_head * plan.k + i) * s(i, j); },
-                      [&](Expr total) {
-                        Expr value = total * literal(s.dtype(), plan.scale);
-                        return te::make_store(y, {image, token, q_head * plan.v + j},
-                                              converted_to(y.dtype(), value));
-                      });
+    Stmt pass = each([&](Expr i, Expr j) {
+      Stmt write = te::make_store(s, {i, j}, s(i, j) + key(i) * u(j));
+      Stmt add = of_group([&](Expr q) {
+        Expr term = operand(0, q_head(q) * plan.k + i) * s(i, j);
+        return te::make_store(sums, {q, j}, sums(q, j) + term);
+      });
+      return te::make_block({write, add});
+    });
+    Stmt give = of_group([&](Expr q) {
+      return row([&](Expr j) {
+        Expr value = sums(q, j) * literal(s.dtype(), plan.scale);
+        return te::make_store(y, {image, token, q_head(q) * plan.v + j},
+                              converted_to(y.dtype(), value));
       });
     });
+    return te::make_block({clear, pass, give});
   }
 };
 
@@ -279,7 +285,7 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
                       in,
                       Tensor("s", dtype, {Expr(plan.k), Expr(plan.v)}),
                       Tensor("u", dtype, {Expr(plan.v)}),
-                      Scalar("sum", dtype),
+                      Tensor("sums", dtype, {Expr(plan.group), Expr(plan.v)}),
                       floor_div(number, plan.heads),
                       floor_mod(number, plan.heads),
                       Expr()};
@@ -290,13 +296,14 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
           Stmt steps = te::loop("t", plan.t, [&](Expr t) {
             at.token = t;
             return te::make_block(
-                {plan.gated ? at.decay() : Stmt(), at.updates(), at.write(), at.read(results[0])});
+                {plan.gated ? at.decay() : Stmt(), at.updates(), at.write_and_read(results[0])});
           });
           Stmt end = at.each([&](Expr i, Expr j) {
             return te::make_store(results[1], {at.image, at.head, i, j},
                                   converted_to(results[1].dtype(), at.s(i, j)));
           });
-          Stmt body = at.sum.in(te::make_block({begin, steps, end}));
+          Stmt body = te::make_block({begin, steps, end});
+          body = te::make_alloc(at.sums, te::Scope::kWorkspace, body);
           body = te::make_alloc(at.u, te::Scope::kWorkspace, body);
           return te::make_alloc(at.s, te::Scope::kWorkspace, body);
         };

@@ -5,6 +5,8 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/te/rewrite.h"
+#include "byoc/te/simplify.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/analysis/walk.h"
@@ -116,7 +118,42 @@ Status Body::emit_once(const te::For& loop, Value at, Range range) {
   return status;
 }
 
+// Returns an unrolled loop around vectors as one loop with a store per iteration, where they
+// together fill adjacent elements: lane 0 of each, then lane 1 of each.
+std::optional<te::For> Body::in_turns(const te::For& loop) const {
+  const auto* inner = std::get_if<te::For>(&loop.body->kind);
+  if (inner == nullptr || inner->kind != LoopKind::kVectorized || inner->body.is_empty())
+    return std::nullopt;
+  const auto* store = std::get_if<te::Store>(&inner->body->kind);
+  const std::optional<int64_t> begin = te::as_int(loop.begin), count = te::as_int(loop.extent);
+  if (store == nullptr || !begin || !count || *count > static_cast<int64_t>(kMostRows) ||
+      !te::as_int(inner->begin) || !te::as_int(inner->extent) || reads(store->value, store->tensor))
+    return std::nullopt;
+  te::Expr flat = 0;
+  const Home& home = unit_.plan.homes.at(store->tensor.id());
+  for (size_t d = 0; d < home.strides.size(); ++d)
+    flat = flat + store->indices[d] * home.strides[d];
+  auto grows_by = [&](const te::Var& var) {
+    te::Substitution next({{var.id(), te::Expr(var) + 1}});
+    return te::as_int(te::simplify(next(flat) - flat));
+  };
+  if (grows_by(loop.var) != 1 || grows_by(inner->var) != *count) return std::nullopt;
+  std::vector<te::Stmt> stores;
+  for (int64_t k = 0; k < *count; ++k) {
+    te::Substitution at({{loop.var.id(), *begin + k}});
+    te::Exprs indices;
+    for (const te::Expr& index : store->indices) indices.push_back(te::simplify(at(index)));
+    stores.push_back(te::make_store(store->tensor, std::move(indices), at(store->value)));
+  }
+  te::For out = *inner;
+  out.body = te::make_block(std::move(stores));
+  return out;
+}
+
 Status Body::emit_unrolled(const te::For& loop) {
+  if (values_.lanes() == 0) {
+    if (const std::optional<te::For> rows = in_turns(loop)) return emit_vectorized(*rows);
+  }
   values_.begin_statement();
   Value begin = values_.value(loop.begin);
   Range range = values_.ranges().of(loop.begin);

@@ -45,6 +45,7 @@ class Body {
   struct Captures;
   Status emit_block(const te::Block& block);
   size_t emit_rows(std::span<const te::Stmt> stmts);
+  std::optional<te::For> in_turns(const te::For& loop) const;
   Status emit_for(const te::StmtNode& node, const te::For& loop);
   Status emit_serial(const te::For& loop);
   Status emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/te/rewrite.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/tiling/access.h"
 
@@ -13,6 +14,7 @@ constexpr int64_t kLeastVectors = 1;  // of a row whose sum is worth partial sum
 constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first cache anyway
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
 constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the usual one
+constexpr int64_t kMostStreams = 8;   // that are stored in turns
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
 /// The steps of some expressions, each with every axis of a stage.
@@ -41,6 +43,27 @@ int64_t even_block(int64_t extent, int64_t most, int64_t lanes) {
     ++parts;
   }
   return most;
+}
+
+// Returns the number of streams that an index takes elements from in turns, as floor_mod(last, m)
+// chooses among m channels; 0: it does not.
+int64_t turns_in(const te::Expr& index, const te::Var& last) {
+  auto* binary = std::get_if<te::Binary>(&index->kind);
+  if (binary == nullptr) return 0;
+  const std::optional<int64_t> by = te::as_int(binary->b);
+  if (binary->op == te::BinaryOp::kFloorModulo && by && coefficient_of(binary->a, last) == 1)
+    return *by;
+  return std::max(turns_in(binary->a, last), turns_in(binary->b, last));
+}
+
+// Returns the step of a load along a stream: `last` is m * step + the number of the stream.
+std::optional<int64_t> step_of_stream(const te::Load& load, const te::Axis& last, int64_t m) {
+  te::Var step("step"), stream("stream");
+  const std::optional<te::Expr> offset = offset_of(load);
+  if (!offset) return std::nullopt;
+  te::Substitution split({{last.var.id(), te::Expr(step) * m + stream}});
+  const te::Ranges ranges{{step.id(), {0, extent_of(last) / m - 1}}, {stream.id(), {0, m - 1}}};
+  return coefficient_of(te::simplify(split(*offset), ranges), step);
 }
 
 // Returns true when an index is the last axis of a stage, divided: an image that is enlarged.
@@ -151,11 +174,49 @@ bool Planner::plan_transposed(const std::string& name) {
   return true;
 }
 
+// Returns the number of streams that reads of a stage take elements from in turns along the last
+// axis, each stream contiguous; 1: no such reads.
+int64_t Planner::streams_of(const te::Compute& own) const {
+  const std::optional<std::vector<Read>> reads = reads_of(own);
+  int64_t streams = 1;
+  for (size_t k = 0; reads && k < reads->size(); ++k) {
+    const auto& [load, axes] = (*reads)[k];
+    if (axes->empty() || stride_of(*load, axes->back().var)) continue;
+    for (const te::Expr& index : load->indices)
+      streams = std::max(streams, turns_in(te::simplify(index), axes->back().var));
+  }
+  if (streams == 1 || streams > kMostStreams || extent_of(own.axes.back()) % streams != 0) return 1;
+  const bool is_contiguous = std::ranges::all_of(*reads, [&](const Read& read) {
+    const auto step =
+        read.axes->empty() ? 0 : step_of_stream(*read.load, read.axes->back(), streams);
+    return step == 0 || step == 1;
+  });
+  return is_contiguous ? streams : 1;
+}
+
+// Loads a vector of each stream, and stores the streams in turns: pixels that are shuffled.
+//   [j]: y[j] = x[j % 3, j / 3]   is computed as   [j.i, j.o], written out and in vectors
+bool Planner::plan_streams(const std::string& name) {
+  const te::Compute& own = *compute(name);
+  const int64_t streams = streams_of(own);
+  if (streams == 1 || extent_of(own.axes.back()) / streams < lanes_of(name)) return false;
+  std::vector<std::string> order = schedule_.loops(name);
+  const std::string inner = order.back();
+  if (order.size() != own.axes.size() || !schedule_.split(name, inner, streams).ok()) return false;
+  order.back() = inner + ".i";
+  order.push_back(inner + ".o");
+  if (!schedule_.reorder(name, order).ok()) return false;
+  (void)schedule_.unroll(name, inner + ".i").ok();
+  (void)schedule_.vectorize(name, inner + ".o").ok();
+  if (order.size() > 2) parallelize(name, {order.begin(), order.end() - 2}, rules_.grain);
+  return true;
+}
+
 // Joins short rows where that is possible. Rows that stay may contain the stages before them.
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
-  if (loops.empty() || plan_transposed(name)) return;
+  if (loops.empty() || plan_transposed(name) || plan_streams(name)) return;
   const size_t flat = flat_from(own);
   const int64_t lanes = lanes_of(name);
   // Vectors over ends of rows would read lanes that repeat from several places.

@@ -42,6 +42,9 @@ class Planner : StagedSchedule {
   void plan_elementwise(const std::string& stage);
   /// Returns false where no read goes along another axis than the last.
   bool plan_transposed(const std::string& stage);
+  /// Returns false where no read takes elements from several streams in turns.
+  bool plan_streams(const std::string& stage);
+  int64_t streams_of(const te::Compute& own) const;
   std::vector<Ints> strides_of(const te::Compute& own) const;
   void vectorize_inner(const std::string& stage, bool has_rows);
   /// A load, in terms of these axes.
