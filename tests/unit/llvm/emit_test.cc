@@ -307,6 +307,26 @@ TEST(EmitStore, FillsRowsWithLanesInTurns) {  // a guard page follows them
   for (size_t k = 0; k < y.size(); ++k) EXPECT_EQ(y[k], x[k % 2 * 31 + k / 2]);
 }
 
+// The same stores, with the loop over them outside.
+TEST(EmitStore, FillsRowsOfAnUnrolledLoopAroundVectors) {
+  for (int64_t count : {2, 3, 4, 7, 8, 9}) {
+    for (int64_t n : {1, 5, 16, 33, 200}) {
+      Tensor x("x", DType::kF32, {n * count}), y("y", DType::kF32, {n * count});
+      auto vectors = [&](te::Expr q) {
+        return te::loop(
+            "i", n, [&](te::Expr i) { return te::make_store(y, {i * count + q}, x(i + q * n)); },
+            LoopKind::kVectorized);
+      };
+      const auto from = counting(static_cast<size_t>(n * count));
+      const auto to = test::run_f32(
+          {"rows", {x}, {y}, te::loop("q", count, vectors, LoopKind::kUnrolled)}, from);
+      for (int64_t k = 0; k < n * count; ++k)
+        ASSERT_EQ(to[static_cast<size_t>(k)], from[static_cast<size_t>(k % count * n + k / count)])
+            << count << " of " << n;
+    }
+  }
+}
+
 // The second store reads what the first one wrote, or leaves a gap, or goes back.
 TEST(EmitStore, KeepsTheOrderOfStoresThatFillNoRows) {
   Tensor x("x", DType::kF32, {40}), y("y", DType::kF32, {60});
