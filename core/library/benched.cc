@@ -271,19 +271,20 @@ class Bench {
     return {};
   }
 
-  /// Looks up the regions and keeps those that ran alone. Keys have no target and no exact sums.
+  /// Looks up the regions and keeps those that ran alone.
   Result<Observed> observe_all(bool is_complete) const {
     const ModelOptions& model = request_.model;
-    // Keys of observations have the target and the options of functions only where they are usual.
-    const bool is_usual = model[option::kTarget] == "native" &&
-                          std::ranges::none_of(option_table(), [&](const OptionInfo& row) {
-                            return row.is_of_functions && model.values.is_given(row);
-                          });
+    BuildOptions build;
+    BYOC_TRY_STATUS(apply(model.values, build));
+    // Keys have the target and exact sums, and no other options of functions.
+    const bool exact_sums = std::exchange(build.exact_sums, false);
+    const bool is_comparable = function_options_json(build) == function_options_json({});
     const bool is_used =
-        is_complete && with_.versus.empty() && is_usual && with_.observations != "none";
+        is_complete && with_.versus.empty() && is_comparable && with_.observations != "none";
     if (!is_used) return Observed();
+    BYOC_TRY(const std::string code, measure::code_options(build.target_json, exact_sums));
     const std::string& folder = with_.observations;
-    return observe(programs_, *plugins_, folder.empty() ? measure::default_folder() : folder);
+    return observe(programs_, *plugins_, code, folder.empty() ? measure::default_folder() : folder);
   }
 
   const BenchOptions& with_;

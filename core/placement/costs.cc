@@ -42,7 +42,7 @@ Costs Costs::read(const std::string& folder, uint32_t threads) {
 }
 
 measure::Key Costs::key_of(const Plugin& plugin, const std::string& text) const {
-  return {plugin.id(), version_and_options(plugin), machine_here, text, machine.threads};
+  return {plugin.id(), version_and_options(plugin), machine_here, text, machine.threads, "", code};
 }
 
 double Costs::factor_of(const std::string& plugin) const {

@@ -28,6 +28,7 @@ struct Costs {
   measure::Store store;
   Rules rules;
   std::string machine_here;  // machine_name()
+  std::string code = {};     // as in measure::Key
   /// Time in whole programs minus the cost, in ns, by plugin and canonical text of a candidate. A
   /// convolution with a cost of 900 that takes 1000 in the program has the correction 100.
   std::map<std::pair<std::string, std::string>, double> corrections;

@@ -82,6 +82,8 @@ Result<IRModule> place_module(IRModule module, const std::vector<std::string>& p
 Result<Costs> costs_of(const PassContext& context) {
   const std::string folder = cost_folder_of(context);
   Costs costs = Costs::read(folder, context.threads);
+  const bool exact_sums = (context.compile_flags & BYOC_STRICT_FP) != 0;
+  BYOC_TRY(costs.code, measure::code_options(context.target_json, exact_sums));
   costs.has_base = true;
   if (context.machine != nullptr && !costs.machine.is_calibrated()) {
     use_machine(*context.machine, costs.machine);

@@ -56,6 +56,7 @@ Plan empty_plan(const IRModule& module, const std::vector<std::string>& plugins,
     plan.rules += cat(plan.rules.empty() ? "" : ",", rule.text);
   plan.threads = costs.machine.threads;
   plan.level = context.level;
+  plan.code = costs.code;
   for (const auto* ids : {&plugins, &context.defaults}) {
     for (const std::string& id : *ids) {
       if (const Plugin* plugin = context.plugins->find(id))
@@ -88,6 +89,7 @@ Status check_plan(const Plan& plan, const Plan& now) {
   if (plan.machine != now.machine) return differs("the machine", plan.machine, now.machine);
   if (plan.threads != now.threads) return differs("threads", plan.threads, now.threads);
   if (plan.level != now.level) return differs("level", plan.level, now.level);
+  if (plan.code != now.code) return differs("the options of code", plan.code, now.code);
   if (plan.rules != now.rules) return differs("the rules", plan.rules, now.rules);
   if (plan.plugins != now.plugins)
     return differs("the plugins", versions_text(plan), versions_text(now));
@@ -142,6 +144,7 @@ Json to_json(const Plan& plan) {
       {"format", kPlanFormat},         {"graph", plan.graph},   {"machine", plan.machine},
       {"threads", plan.threads},       {"level", plan.level},   {"rules", plan.rules},
       {"plugins", std::move(plugins)}, {"origin", plan.origin}, {"measured_ns", plan.measured_ns}};
+  if (!plan.code.empty()) out["code"] = plan.code;
   if (plan.order) out["order"] = *plan.order;
   else out["functions"] = std::move(functions);
   return out;
@@ -155,7 +158,7 @@ Result<Plan> plan_from_json(const Json& json) {
     plan.graph = json.at("graph"), plan.machine = json.at("machine");
     plan.threads = json.at("threads"), plan.level = json.at("level");
     plan.rules = json.at("rules"), plan.origin = json.at("origin");
-    plan.measured_ns = json.at("measured_ns");
+    plan.measured_ns = json.at("measured_ns"), plan.code = json.value("code", "");
     for (const Json& row : json.at("plugins"))
       plan.plugins.emplace_back(row.at("id"), row.at("version"));
     if (json.contains("order")) {
@@ -190,7 +193,11 @@ Result<Plan> read_plan(const std::string& path) {
 }
 
 std::string plan_path(const std::string& folder, const Plan& plan) {
-  return cat(folder, "/plans/", plan.graph, "-", plan.threads, "-", plan.level, ".json");
+  constexpr size_t kDigits = 16;
+  const std::span code(plan.code.data(), plan.code.size());
+  return cat(folder, "/plans/", plan.graph, "-", plan.threads, "-", plan.level,
+             code.empty() ? "" : "-" + content_key(std::as_bytes(code)).hex().substr(0, kDigits),
+             ".json");
 }
 
 }  // namespace byoc::placement

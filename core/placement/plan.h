@@ -14,8 +14,8 @@ struct PlanChoice {
 };
 
 struct Plan {
-  std::string graph;  // key of graph_text
-  std::string machine, rules;
+  std::string graph;                 // key of graph_text
+  std::string machine, rules, code;  // code: as in measure::Key
   uint32_t threads = 1;
   int level = 2;
   std::vector<std::pair<std::string, std::string>> plugins;  // with builds and options

@@ -19,7 +19,7 @@ namespace {
 
 std::string identity(const Key& key) {
   return cat(key.plugin, "\n", key.build, "\n", key.machine, "\n", key.threads, "\n", key.point,
-             "\n", key.text);
+             "\n", key.code, "\n", key.text);
 }
 
 ContentKey hash(const Key& key) {
@@ -41,6 +41,7 @@ std::string print_line(const Key& key, const Observation& one) {
                {"threads", key.threads},
                {"text", key.text}};
   if (!key.point.empty()) line["point"] = key.point;
+  if (!key.code.empty()) line["code"] = key.code;
   if (one.error.empty()) line["ns"] = one.ns;
   else line["error"] = one.error;
   if (one.reorder_ns > 0) line["reorder_ns"] = one.reorder_ns;
@@ -49,13 +50,13 @@ std::string print_line(const Key& key, const Observation& one) {
   return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Parses a line of either file; lines of the old one lack the optional members.
+/// Parses a line of either file; older lines lack the optional members.
 std::optional<std::pair<Key, Observation>> parse_line(std::string_view line) {
   Result<Json> json = parse_json(line);
   if (!json.ok() || !json->is_object()) return std::nullopt;
   try {
-    Key key{json->at("plugin"), json->at("version"), json->at("machine"),
-            json->at("text"),   json->at("threads"), json->value("point", "")};
+    Key key{json->at("plugin"),  json->at("version"),      json->at("machine"),    json->at("text"),
+            json->at("threads"), json->value("point", ""), json->value("code", "")};
     Observation one{json->value("ns", -1.0), json->value("error", ""),
                     json->value("reorder_ns", 0.0),
                     json->value("samples_ns", std::vector<double>()), json->value("by", "")};
@@ -95,6 +96,7 @@ std::string unusable_reason(const Key& key, const Scope& scope) {
   if (build == scope.builds.end()) return cat("no plugin ", key.plugin, " here");
   if (build->second != key.build) return cat("another build of ", key.plugin);
   if (key.threads != scope.threads) return "another number of threads";
+  if (key.code != scope.code) return "another --target or --exact-sums";
   return "";
 }
 

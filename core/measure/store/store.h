@@ -22,6 +22,7 @@ struct Key {
   std::string text;           ///< of the task, or of the candidate; without names of the model
   uint32_t threads = 1;
   std::string point = {};  ///< tune::print of the point that was compiled; "": there is no choice
+  std::string code = {};   ///< code_options; "": for this machine, with any order of sums
   friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -39,6 +40,7 @@ struct Scope {
   std::string machine;
   uint32_t threads = 1;
   std::map<std::string, std::string> builds;  ///< by plugin
+  std::string code = {};                      ///< as in Key
 };
 
 /// Returns "" when keys of the scope include this one; otherwise the reason why its observation

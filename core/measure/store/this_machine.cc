@@ -11,6 +11,7 @@
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/file.h"
+#include "byoc/te/target.h"
 #include "byoc/tune/shipped.h"
 
 namespace byoc::measure {
@@ -84,6 +85,18 @@ std::string version_and_build(const Plugin& plugin) {
 std::string version_and_options(const Plugin& plugin) {
   const std::string version = version_and_build(plugin);
   return plugin.options_json() == "{}" ? version : cat(version, " ", plugin.options_json());
+}
+
+Result<std::string> code_options(const std::string& target_json, bool exact_sums) {
+  const auto canonical = [](std::string_view text) -> Result<std::string> {
+    BYOC_TRY(te::Target target, te::parse_target(text));
+    target.threads = 1;
+    return te::print(target);
+  };
+  BYOC_TRY(const std::string native, canonical("{}"));
+  BYOC_TRY(const std::string target, canonical(target_json));
+  if (target == native) return std::string(exact_sums ? "exact-sums" : "");
+  return cat(exact_sums ? "exact-sums " : "", target);
 }
 
 std::string default_folder() {

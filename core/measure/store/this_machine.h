@@ -20,6 +20,11 @@ std::string version_and_build(const Plugin& plugin);
 /// The same with the plugin's options after it, unless there are none.
 std::string version_and_options(const Plugin& plugin);
 
+/// Returns the options that code is generated with: "" for those of this machine, otherwise such as
+/// "exact-sums {\"cpu\":\"x86-64-v3\",...}". The number of threads is not in it. Errors: the target
+/// is unknown.
+Result<std::string> code_options(const std::string& target_json, bool exact_sums);
+
 /// Returns the folder of calibrations, observations and plans: $XDG_CACHE_HOME/byoc/placement, or
 /// that under ~/.cache; "" when neither is known.
 std::string default_folder();

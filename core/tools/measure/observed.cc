@@ -27,8 +27,9 @@ std::vector<double> few_of(std::vector<double> ns) {
 
 class Observer {
  public:
-  Observer(const PluginSet& plugins, const std::string& folder)
+  Observer(const PluginSet& plugins, const std::string& code, const std::string& folder)
       : store_(measure::Store::read(folder)) {
+    scope_.code = code;
     scope_.machine = measure::machine_name();
     for (const auto& plugin : plugins.all())
       scope_.builds[plugin->id()] = measure::version_and_options(*plugin);
@@ -49,7 +50,8 @@ class Observer {
         continue;
       const Key key{function->plugin, scope_.builds[function->plugin],
                     scope_.machine,   function->task,
-                    scope_.threads,   function->point};
+                    scope_.threads,   function->point,
+                    scope_.code};
       const bool is_alone = steps.size() == 1 && !runs_cold(program, k);
       look_up(key,
               k < program.timed->steps.size() ? program.timed->steps[k].ns : std::vector<double>());
@@ -91,8 +93,8 @@ class Observer {
 }  // namespace
 
 Result<Observed> observe(std::span<const ObservedProgram> programs, const PluginSet& plugins,
-                         const std::string& folder) {
-  Observer observer(plugins, folder);
+                         const std::string& code, const std::string& folder) {
+  Observer observer(plugins, code, folder);
   if (!programs.empty()) observer.begin(programs[0].timed->session().threads());
   for (const ObservedProgram& program : programs) observer.add(program);
   return observer.finish();

@@ -20,9 +20,10 @@ struct Observed {
 };
 
 /// Looks up the regions of the programs. A program of one region ran alone, again and again, as a
-/// point of the tuner does: its time is kept. Errors: those of writing.
+/// point of the tuner does: its time is kept. `code` is that of measure::Key. Errors: the
+/// file cannot be written.
 Result<Observed> observe(std::span<const ObservedProgram> programs, const PluginSet& plugins,
-                         const std::string& folder);
+                         const std::string& code, const std::string& folder);
 /// Returns measure::text_of, and a line about the times of known regions when there are some.
 std::string text_of(const Observed& observed);
 

@@ -64,7 +64,7 @@ class Measurement {
   }
 
   measure::Scope scope_of() const {
-    measure::Scope out{costs_.machine_here, costs_.machine.threads, {}};
+    measure::Scope out{costs_.machine_here, costs_.machine.threads, {}, costs_.code};
     for (const auto& plugin : context_.plugins->all())
       out.builds[plugin->id()] = version_and_options(*plugin);
     return out;

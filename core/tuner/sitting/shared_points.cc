@@ -8,10 +8,9 @@ namespace byoc::tune {
 
 Result<SharedPoints> SharedPoints::open(const std::string& folder, const std::vector<Task>& tasks,
                                         const BuildOptions& build, const RecordFacts& facts) {
-  BYOC_TRY(const std::string native, record_target("{}"));
-  const bool is_comparable = facts.target == native && !build.exact_sums;
-  SharedPoints out(measure::Store::read(is_comparable ? folder : ""), tasks, facts);
-  out.scope_ = {measure::machine_name(), facts.threads, {}};
+  SharedPoints out(measure::Store::read(folder), tasks, facts);
+  out.scope_ = {measure::machine_name(), facts.threads, {}, ""};
+  BYOC_TRY(out.scope_.code, measure::code_options(build.target_json, build.exact_sums));
   for (const Task& task : tasks) {
     BYOC_TRY(const Plugin* plugin, build.plugins->get(task.plugin));
     out.scope_.builds[task.plugin] = measure::version_and_options(*plugin);
@@ -24,7 +23,9 @@ Result<SharedPoints> SharedPoints::open(const std::string& folder, const std::ve
 measure::Key SharedPoints::key_of(size_t task) const {
   BYOC_CHECK(task < tasks_.size(), "task ", task, " of ", tasks_.size());
   const Task& one = tasks_[task];
-  return {one.plugin, scope_.builds.at(one.plugin), scope_.machine, one.space.task, scope_.threads};
+  return {
+      one.plugin, scope_.builds.at(one.plugin), scope_.machine, one.space.task, scope_.threads, "",
+      scope_.code};
 }
 
 std::vector<SharedPoints::Shared> SharedPoints::missing_in(const KnownPoints& known) {

@@ -10,8 +10,8 @@ namespace byoc::tune {
 
 class SharedPoints {
  public:
-  /// Reads the store of a folder. It stays empty without a folder, for another target than this
-  /// machine and for exact sums, which keys do not have. Errors: a plugin is unknown.
+  /// Reads the store of a folder; without a folder it stays empty. Errors: a plugin or the target
+  /// is unknown.
   static Result<SharedPoints> open(const std::string& folder, const std::vector<Task>& tasks,
                                    const BuildOptions& build, const RecordFacts& facts);
   struct Shared {

@@ -8,6 +8,7 @@
 
 #include "byoc/base/file.h"
 #include "byoc/base/json.h"
+#include "core/measure/store/this_machine.h"
 #include "support/temp_folder.h"
 
 namespace byoc::measure {
@@ -29,6 +30,7 @@ Key changed(int part) {
   if (part == 3) out.text = "tanh";
   if (part == 4) out.threads = 2;
   if (part == 5) out.point = "";
+  if (part == 6) out.code = "exact-sums";
   return out;
 }
 
@@ -36,7 +38,7 @@ TEST(Store, EveryPartOfTheKeyCounts) {
   Store store;
   store.put(kKey, {12.5});
   EXPECT_EQ(store.find(kKey)->ns, 12.5);
-  for (int part = 0; part < 6; ++part) EXPECT_FALSE(store.find(changed(part)).has_value()) << part;
+  for (int part = 0; part < 7; ++part) EXPECT_FALSE(store.find(changed(part)).has_value()) << part;
 }
 
 TEST(Store, IsTheSameAfterAFileAndLaterLinesReplaceEarlier) {
@@ -65,6 +67,27 @@ TEST(Store, ListsThePointsOfAText) {
   std::map<std::string, double> ns;
   for (const auto& [point, one] : store.points_of(kKey)) ns[point] = one.ns;
   EXPECT_THAT(ns, UnorderedElementsAre(Pair(kKey.point, 12.5), Pair("", 20)));
+}
+
+TEST(Store, FindsTheOptionsOfCodeAgainInAFile) {
+  test::TempFolder folder;
+  Store store = Store::read(folder.path());
+  store.put(changed(6), {20});
+  ASSERT_TRUE(store.save().ok());
+  const Store read = Store::read(folder.path());
+  EXPECT_EQ(read.find(changed(6))->ns, 20);
+  EXPECT_FALSE(read.find(kKey).has_value());
+}
+
+TEST(CodeOptions, AreEmptyForThisMachineOnly) {
+  EXPECT_EQ(*code_options("{}", false), "");
+  EXPECT_EQ(*code_options("native", false), "");
+  EXPECT_EQ(*code_options("{}", true), "exact-sums");
+  const std::string other = *code_options("x86-64-v2", false);
+  EXPECT_THAT(other, HasSubstr("x86-64-v2"));
+  EXPECT_EQ(*code_options("x86-64-v2", true), "exact-sums " + other);
+  EXPECT_NE(*code_options("x86-64-v3", false), *code_options("x86-64-v3+avxvnni", false));
+  EXPECT_FALSE(code_options("z80", false).ok());
 }
 
 // A file that byoc 0.1 wrote: keys without a point.
@@ -130,15 +153,14 @@ TEST(StoreUse, SaysWhatCannotBeUsedAndWhy) {
   test::TempFolder folder;
   Store store = Store::read(folder.path());
   store.put(kKey, {12.5});
-  for (int part = 0; part < 5; ++part) {
-    if (part != 3) store.put(changed(part), {1});
-  }
+  for (int part : {0, 1, 2, 4, 6}) store.put(changed(part), {1});
   StoreUse use = use_of(store, kScope);
   use.add_known({12.5, "", 0, {}, "tune"});
   use.measured = 3;
   EXPECT_EQ(text_of(use),
             "observations: 1 usable, 1 known (1 by tune), 3 measured now; unusable: 1 another "
-            "build of a, 1 another machine, 1 another number of threads, 1 no plugin b here\n");
+            "--target or --exact-sums, 1 another build of a, 1 another machine, 1 another number "
+            "of threads, 1 no plugin b here\n");
   const Json json = json_of(use);
   EXPECT_EQ(json["usable"], 1);
   EXPECT_EQ(json["known"], 1);

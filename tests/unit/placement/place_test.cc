@@ -294,6 +294,17 @@ TEST_F(Plans, OfAnotherProcessorAreRefusedAndEstimatedAnew) {
   EXPECT_NE(warning().find("a 6502"), std::string::npos);
 }
 
+TEST_F(Plans, OfOtherOptionsOfCodeHaveAFileOfTheirOwnAndAreRefused) {
+  const std::string usual = plan_path("folder", plan_);
+  plan_.code = "exact-sums";
+  EXPECT_NE(plan_path("folder", plan_), usual);
+  EXPECT_EQ(relu_runs_by(plan_), "a");
+  EXPECT_NE(warning().find("\"exact-sums\""), std::string::npos);
+  context_.compile_flags = BYOC_STRICT_FP;
+  EXPECT_EQ(relu_runs_by(plan_), "b");
+  EXPECT_EQ(warning(), "");
+}
+
 TEST_F(Plans, OfAnotherGraphOrWithNodesThatDoNotExistAreRefused) {
   Plan other = plan_;
   other.graph = "0123";

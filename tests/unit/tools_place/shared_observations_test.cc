@@ -31,9 +31,10 @@ class SharedObservations : public ::testing::Test {
     return byoc_.json("tune " + model_ + "--jobs 1 --trials " + std::to_string(trials) + " --log " +
                       byoc_.file("log.jsonl") + more);
   }
-  Json place() { return byoc_.json("place " + model_ + kPlace); }
-  Json bench() { return byoc_.json("bench " + model_ + kBench); }
+  Json place(const std::string& more = "") { return byoc_.json("place " + model_ + kPlace + more); }
+  Json bench(const std::string& more = "") { return byoc_.json("bench " + model_ + kBench + more); }
   static constexpr const char* kPlace = "--improve 0 --rounds 1 --min-time 0.01";
+  static constexpr const char* kOtherTarget = " --target x86-64-v2";
   static constexpr const char* kBench = "--min-time 0.05 --warmup 0.01 --no-peaks";
   size_t records() {
     size_t out = 0;
@@ -80,6 +81,20 @@ TEST_F(SharedObservations, BenchReadsAndAddsThem) {
   EXPECT_EQ(place()["observations"]["known_by"]["bench"], 1);
   EXPECT_EQ(tune(1)["observations"]["known"], 1);
   EXPECT_EQ(bench()["observations"]["known"], 1);
+}
+
+TEST_F(SharedObservations, AreThoseOfTheSameTargetAndSums) {
+  ASSERT_EQ(place()["measured"], 1);
+  for (const std::string more : {" --exact-sums", kOtherTarget}) {
+    const Json placed = place(more);
+    ASSERT_EQ(placed["ok"], true) << placed.dump();
+    EXPECT_EQ(placed["measured"], 1) << more << placed.dump();
+    EXPECT_EQ(tune(1, more)["observations"]["known_by"]["place"], 1) << more;
+    EXPECT_EQ(bench(more)["observations"]["known_by"]["place"], 1) << more;
+    EXPECT_EQ(place(more)["measured"], 0) << more;
+    std::filesystem::remove(byoc_.file("log.jsonl"));
+  }
+  EXPECT_EQ(bench()["observations"]["usable"], 2) << "the candidate, and the task of the tuner";
 }
 
 // All three measure the same kernel at the same point, each in its own way.
