@@ -2,29 +2,15 @@
 #include "core/placement/cuts.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "byoc/base/check.h"
+#include "byoc/base/disjoint_sets.h"
 
 namespace byoc::placement {
 namespace {
 
 constexpr uint32_t kSolves = 4;
 constexpr double kReorders = 2;  // out of one region, and into the next one
-
-// Sets of numbers below n.
-class Sets {
- public:
-  explicit Sets(size_t n) : up_(n) { std::iota(up_.begin(), up_.end(), 0u); }
-  uint32_t find(uint32_t k) {
-    while (up_[k] != k) k = up_[k] = up_[up_[k]];
-    return k;
-  }
-  void join(uint32_t a, uint32_t b) { up_[find(a)] = find(b); }
-
- private:
-  std::vector<uint32_t> up_;
-};
 
 // The cuts of one choice of states. A match counts as its root.
 class Cuts {
@@ -151,7 +137,7 @@ class Cuts {
   const Costs& costs_;
   const Candidates& candidates_;
   std::vector<uint32_t> choice_, level_;  // per node: candidate; level of a root
-  Sets sets_;
+  DisjointSets sets_;
   std::vector<Edge> edges_;
   std::vector<double> cut_ns_;                         // by region
   std::vector<std::pair<uint32_t, uint32_t>> blamed_;  // region, set of ops that cuts it

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/region/annotations.h"
 
-#include <numeric>
 #include <unordered_map>
 
+#include "byoc/base/disjoint_sets.h"
 #include "byoc/ir/intern.h"
 #include "byoc/op/op.h"
 
@@ -70,10 +70,6 @@ class Reader {
   bool is_constant(uint32_t node) const {
     return std::holds_alternative<Constant>(function_.nodes[node].kind);
   }
-  uint32_t find(uint32_t node) {
-    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
-    return node;
-  }
   Status error(std::string_view what, uint32_t node) const {
     return invalid(std::string(what))
         .with_slug("annotation")
@@ -89,7 +85,8 @@ class Reader {
 
   const Function& function_;
   Symbol name_;
-  std::vector<uint32_t> parent_, region_of_root_, annotation_region_;
+  DisjointSets groups_;  // of nodes that direct edges join
+  std::vector<uint32_t> region_of_root_, annotation_region_;
   std::vector<Region> regions_;  // in order of their first annotation
   std::vector<uint32_t> by_small_number_;
   std::unordered_map<int64_t, uint32_t> by_number_;  // those too large for the array
@@ -128,7 +125,7 @@ Status Reader::read_annotation(uint32_t node, uint32_t& region) {
 }
 
 Status Reader::assign(uint32_t op, uint32_t region, uint32_t at) {
-  uint32_t& known = region_of_root_[find(op)];
+  uint32_t& known = region_of_root_[groups_.find(op)];
   if (known == kNone) known = region;
   if (known == region) return {};
   return error(cat("mixed regions: this op is in region ", regions_[known].number,
@@ -141,7 +138,7 @@ Status Reader::read_edges() {
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (!is_op(node)) continue;
     for (ValueId arg : function_.args(function_.nodes[node])) {
-      if (is_op(arg.node)) parent_[find(node)] = find(arg.node);
+      if (is_op(arg.node)) groups_.join(node, arg.node);
     }
   }
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
@@ -165,19 +162,19 @@ Status Reader::check_entries() {
     const Node& n = function_.nodes[node];
     for (ValueId arg : function_.args(n)) {
       const Node& from = function_.nodes[arg.node];
-      uint32_t region = is_op(node) ? region_of_root_[find(node)] : kNone;
+      uint32_t region = is_op(node) ? region_of_root_[groups_.find(node)] : kNone;
       if (is_begin(n) && is_begin(from)) {
         return error(cat("nested regions: compiler_begin of region ",
                          regions_[annotation_region_[node]].number, " inside region ",
                          regions_[annotation_region_[arg.node]].number),
                      node);
       }
-      if (is_begin(n) && is_op(arg.node) && region_of_root_[find(arg.node)] != kNone) {
-        return error(
-            cat("unbalanced: a value of region ", regions_[region_of_root_[find(arg.node)]].number,
-                " enters region ", regions_[annotation_region_[node]].number,
-                " without leaving its own by compiler_end"),
-            node);
+      if (is_begin(n) && is_op(arg.node) && region_of_root_[groups_.find(arg.node)] != kNone) {
+        return error(cat("unbalanced: a value of region ",
+                         regions_[region_of_root_[groups_.find(arg.node)]].number,
+                         " enters region ", regions_[annotation_region_[node]].number,
+                         " without leaving its own by compiler_end"),
+                     node);
       }
       if (is_end(n) && !is_op(arg.node)) {
         return error(cat("compiler_end of region ", regions_[annotation_region_[node]].number,
@@ -199,11 +196,11 @@ Status Reader::check_entries() {
 Status Reader::check_exits() {
   for (ValueId result : function_.results) {
     const Node& from = function_.nodes[result.node];
-    if (is_op(result.node) && region_of_root_[find(result.node)] != kNone) {
-      return error(
-          cat("unbalanced: a value of region ", regions_[region_of_root_[find(result.node)]].number,
-              " is returned without compiler_end"),
-          result.node);
+    if (is_op(result.node) && region_of_root_[groups_.find(result.node)] != kNone) {
+      return error(cat("unbalanced: a value of region ",
+                       regions_[region_of_root_[groups_.find(result.node)]].number,
+                       " is returned without compiler_end"),
+                   result.node);
     }
     if (is_begin(from))
       return error("unbalanced: the value of a compiler_begin is returned", result.node);
@@ -213,8 +210,7 @@ Status Reader::check_exits() {
 
 Result<Annotations> Reader::read() {
   size_t n = function_.nodes.size();
-  parent_.resize(n);
-  std::iota(parent_.begin(), parent_.end(), 0u);
+  groups_ = DisjointSets(n);
   region_of_root_.assign(n, kNone);
   annotation_region_.assign(n, kNone);
   by_small_number_.assign(n, kNone);
@@ -225,7 +221,7 @@ Result<Annotations> Reader::read() {
   out.region_of.assign(n, kOutside);
   std::vector<uint32_t> renumbered(regions_.size(), kNone);
   for (uint32_t node = 0; node < n; ++node) {
-    uint32_t region = is_op(node) ? region_of_root_[find(node)] : kNone;
+    uint32_t region = is_op(node) ? region_of_root_[groups_.find(node)] : kNone;
     if (region == kNone) continue;
     if (renumbered[region] == kNone) {
       renumbered[region] = static_cast<uint32_t>(out.regions.size());

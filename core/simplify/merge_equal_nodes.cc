@@ -14,11 +14,11 @@
 // function that contains one: two calls of an external function need not be equivalent to one.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/base/disjoint_sets.h"
 #include "byoc/pass/simplify.h"
 #include "core/simplify/functions.h"
 
@@ -32,35 +32,30 @@ constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
 // Finds the region number of every op; kOutside for other nodes.
 class Regions {
  public:
-  explicit Regions(const Function& function) : function_(function), block_(function.nodes.size()) {
-    std::iota(block_.begin(), block_.end(), 0u);
+  explicit Regions(const Function& function) : function_(function), blocks_(function.nodes.size()) {
     region_.assign(function.nodes.size(), kOutside);
-    for (uint32_t k = 0; k < block_.size(); ++k) {
+    for (uint32_t k = 0; k < region_.size(); ++k) {
       for (ValueId arg : function.args(function.nodes[k])) join(arg.node, k);
     }
-    for (uint32_t k = 0; k < block_.size(); ++k) {
+    for (uint32_t k = 0; k < region_.size(); ++k) {
       for (ValueId arg : function.args(function.nodes[k])) name(arg.node, k);
     }
   }
-  int64_t operator()(uint32_t node) { return region_[find(node)]; }
+  int64_t operator()(uint32_t node) { return region_[blocks_.find(node)]; }
 
  private:
   bool is_op(uint32_t node) const {
     const Node& n = function_.nodes[node];
     return !std::holds_alternative<Param>(n.kind) && !is_constant(n) && !is_annotation(n);
   }
-  uint32_t find(uint32_t node) {
-    while (block_[node] != node) node = block_[node] = block_[block_[node]];
-    return node;
-  }
   void join(uint32_t from, uint32_t to) {
-    if (is_op(from) && is_op(to)) block_[find(from)] = find(to);
+    if (is_op(from) && is_op(to)) blocks_.join(from, to);
   }
   void name(uint32_t from, uint32_t to) {
     const Node &source = function_.nodes[from], &reader = function_.nodes[to];
-    if (is_op(to) && is_begin(source)) region_[find(to)] = region_number(source);
+    if (is_op(to) && is_begin(source)) region_[blocks_.find(to)] = region_number(source);
     if (is_op(from) && is_end(reader)) {
-      region_[find(from)] = region_number(reader);
+      region_[blocks_.find(from)] = region_number(reader);
     }
   }
   static int64_t region_number(const Node& annotation) {
@@ -68,7 +63,7 @@ class Regions {
   }
 
   const Function& function_;
-  std::vector<uint32_t> block_;
+  DisjointSets blocks_;
   std::vector<int64_t> region_;  // of a block, at its root
 };
 

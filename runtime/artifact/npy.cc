@@ -124,9 +124,8 @@ Result<std::pair<std::string_view, size_t>> find_header(std::string_view file) {
   if (!file.starts_with(kMagic))
     return bad_npy("it is not a .npy file: the magic number is missing");
   if (file.size() < 12) return bad_npy("it is cut off in the header");
-  int major = file[6];
-  if (major < 1 || major > 3)
-    return bad_npy(cat("format ", major, ".", int{file[7]}, " is not known"));
+  const int major = static_cast<uint8_t>(file[6]), minor = static_cast<uint8_t>(file[7]);
+  if (major < 1 || major > 3) return bad_npy(cat("format ", major, ".", minor, " is not known"));
   auto byte = [&](size_t k) { return size_t{static_cast<uint8_t>(file[k])}; };
   size_t begin = major == 1 ? 10 : 12;
   size_t size = byte(8) | byte(9) << 8;

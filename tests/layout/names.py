@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks below ROOT that names of anonymous namespaces are unique in their folder, because a batch is one file.
+"""Checks below ROOT that names of anonymous namespaces are unique in their target, because a batch is one file.
 
+The sources of a target are those below a folder with a CMakeLists.txt, without those below another one (cmake/batches.cmake).
 Two definitions fault when they have the same name in the same namespace. Functions may differ in their parameters, but not
 only in numbers, and not by a template: a call could get the function of the other file, and would compile.
 The same alias may be defined again. bench/ has a program per source and no batches.
@@ -157,6 +158,11 @@ def faults_of(texts):
     return faults
 
 
+def target_folder(folder, root):
+    """Returns the nearest folder from `folder` up to `root` that has a CMakeLists.txt."""
+    return next((at for at in (folder, *folder.parents) if at == root or (at / "CMakeLists.txt").exists()), root)
+
+
 PLANTED = [  # two sources, and whether they are at fault
     ("constexpr int kA = 1;", "constexpr int kB = 2, kA = 3;", True),
     ("struct A {\n  int x;\n};", "class A : public B {\n};", True),
@@ -187,7 +193,8 @@ def main(root):
     folders = defaultdict(dict)
     for top in TOPS:
         for path in sorted((root / top).rglob("*.cc")):
-            folders[path.parent.relative_to(root)][path.name] = path.read_text()
+            folder = target_folder(path.parent, root)
+            folders[folder.relative_to(root)][str(path.relative_to(folder))] = path.read_text()
     for folder, texts in folders.items():
         for fault in faults_of(texts):
             print(f"{folder}: {fault}")

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <numeric>
 
+#include "byoc/base/disjoint_sets.h"
 #include "byoc/op/evaluate.h"
 
 namespace byoc {
@@ -65,20 +65,6 @@ std::vector<bool> ends_in_means(const Function& function) {
   return is_read;
 }
 
-/// Sets of connected nodes: each node has a link to another one of its set, or to itself.
-class Sets {
- public:
-  explicit Sets(size_t n) : link_(n) { std::iota(link_.begin(), link_.end(), uint32_t{0}); }
-  uint32_t of(uint32_t node) {
-    while (link_[node] != node) node = link_[node] = link_[link_[node]];
-    return node;
-  }
-  void join(uint32_t a, uint32_t b) { link_[of(a)] = of(b); }
-
- private:
-  std::vector<uint32_t> link_;
-};
-
 class Planner {
  public:
   Planner(const Function& function, const FillOptions& options)
@@ -132,7 +118,7 @@ class Planner {
   const FillOptions options_;
   const std::vector<bool> ends_in_means_;
   FillPlan plan_;
-  Sets sets_;  // of filled nodes and those that take their results
+  DisjointSets sets_;  // of filled nodes and those that take their results
 };
 
 /// Returns a number of channels that a block divides, when none divides `channels`; else 0. The
@@ -283,7 +269,7 @@ std::vector<double> Planner::gains() {
   for (uint32_t k = 0; k < n; ++k) {
     for (ValueId arg : args(k)) is_border[arg.node] = is_border[arg.node] || !plan_.takes[k];
     if (!is_changed(k)) continue;
-    double& gain = out[sets_.of(k)];
+    double& gain = out[sets_.find(k)];
     gain -= moved * filled_for(k);
     if (std::get<Call>(function_.nodes[k].kind).op->facts.family != OpFamily::kConvolution)
       continue;
@@ -293,7 +279,7 @@ std::vector<double> Planner::gains() {
   }
   for (uint32_t k = 0; k < n; ++k) {
     if (is_border[k] && plan_.values[k].channels != 0)
-      out[sets_.of(k)] -= moved * elements_of(result(k));
+      out[sets_.find(k)] -= moved * elements_of(result(k));
   }
   return out;
 }
@@ -305,11 +291,11 @@ void Planner::drop_costly_sets() {
   const std::vector<double> gain = gains();
   std::vector<bool> is_kept(n);
   for (uint32_t k = 0; k < n; ++k) {
-    if (ends_in_means_[k] && plan_.values[k].channels != 0) is_kept[sets_.of(k)] = true;
+    if (ends_in_means_[k] && plan_.values[k].channels != 0) is_kept[sets_.find(k)] = true;
   }
   plan_.any = false;
   for (uint32_t k = 0; k < n; ++k) {
-    const uint32_t set = sets_.of(k);
+    const uint32_t set = sets_.find(k);
     if (!is_kept[set] && gain[set] <= 0) {
       plan_.values[k] = {};
       plan_.takes[k] = false;

@@ -64,7 +64,7 @@ struct Primitive {
   ScheduleState& state;
   std::string call;  // "split(conv, i0)"
 
-  Status refuse(std::string why) const { return invalid(cat(call, ": ", why)); }
+  Status refuse(const std::string& why) const { return invalid(cat(call, ": ", why)); }
   /// Returns the number of a stage that is a Compute and not inlined.
   Result<size_t> stage(const std::string& name) const;
   /// Returns the iter of a loop of the stage.

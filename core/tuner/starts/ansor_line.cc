@@ -8,8 +8,6 @@
 namespace byoc::tune {
 namespace {
 
-constexpr size_t kAnsorResultParts = 4, kAnsorTermParts = 2;
-
 bool is_ansor_line(const Json& line) {
   if (!line.is_object() || !line.contains("i") || !line.contains("r") || !line.contains("v"))
     return false;
@@ -62,49 +60,30 @@ class Steps {
         {"FSP", "follow_split"}, {"FFSP", "follow_fused_split"},
         {"CR", "compute_root"},  {"SA", "storage_align"}};
     const auto other = kOthers.find(kind);
-    others_[other == kOthers.end() ? "unknown step" : other->second] = true;
+    sums_.others.insert(other == kOthers.end() ? "unknown step" : other->second);
   }
 
   /// Returns the stage with the most iterations that has loops over terms.
-  std::optional<TiledSum> finish() {
-    std::optional<TiledSum> best;
-    double most = 0;
-    for (auto& [stage, sum] : stages_) {
-      double work = 1;
-      for (const TiledLoop& loop : sum.results) work *= loop.extent();
-      for (const TiledLoop& loop : sum.terms) work *= loop.extent();
-      if (sum.results.empty() || sum.terms.empty() || work <= most) continue;
-      most = work, best = sum;
-    }
-    if (!best) return best;
-    best->has_unroll = has_unroll_, best->is_unrolled = is_unrolled_;
-    for (const auto& [name, is_there] : others_) best->others.push_back(name);
-    return best;
-  }
+  std::optional<TiledSum> largest() const { return sums_.largest(); }
 
  private:
   void split(const Json& step) {
     const auto loop = split_loop_of(step);
-    if (!loop || !step[1].is_number_integer()) return void(others_["split of another form"] = true);
-    TiledSum& sum = stages_[step[1].get<int64_t>()];
-    if (loop->parts.size() == kAnsorResultParts) sum.results.push_back(*loop);
-    else if (loop->parts.size() == kAnsorTermParts) sum.terms.push_back(*loop);
-    else others_["split of another form"] = true;
+    if (!loop || !step[1].is_number_integer() || !sums_.add(step[1].get<int64_t>(), *loop))
+      sums_.others.insert("split of another form");
   }
 
   void pragma(const Json& step) {
     constexpr std::string_view kUnroll = "auto_unroll_max_step$";
     const std::string text = step.back().is_string() ? step.back().get<std::string>() : "";
-    if (!text.starts_with(kUnroll)) return void(others_["pragma"] = true);
+    if (!text.starts_with(kUnroll)) return void(sums_.others.insert("pragma"));
     int64_t steps = 0;
     std::from_chars(text.data() + kUnroll.size(), text.data() + text.size(), steps);
-    has_unroll_ = true;
-    is_unrolled_ = is_unrolled_ || steps > 0;
+    sums_.has_unroll = true;
+    sums_.is_unrolled = sums_.is_unrolled || steps > 0;
   }
 
-  std::map<int64_t, TiledSum> stages_;
-  std::map<std::string, bool> others_;
-  bool has_unroll_ = false, is_unrolled_ = false;
+  TiledSums<int64_t> sums_;  // by stage
 };
 
 }  // namespace
@@ -118,7 +97,7 @@ Result<TiledSum> parse_ansor_line(const Json& line) {
   if (line["r"][1] != 0 || !seconds) return failed("trial that failed");
   Steps steps;
   for (const Json& step : line["i"][1][1]) steps.take(step);
-  auto sum = steps.finish();
+  auto sum = steps.largest();
   if (!sum) return unimplemented("no sum that is tiled in four and two parts");
   sum->seconds = *seconds;
   return *std::move(sum);

@@ -6,8 +6,6 @@
 namespace byoc::tune {
 namespace {
 
-constexpr size_t kMetaResultParts = 4, kMetaTermParts = 2;
-
 bool is_instruction(const Json& json) {
   return json.is_array() && json.size() == 4 && json[0].is_string() && json[1].is_array() &&
          json[2].is_array() && json[3].is_array();
@@ -54,34 +52,18 @@ class Trace {
     } else if (name == "Annotate") {
       annotate(inputs, text_at(attributes, 0));
     } else if (name != "GetBlock" && name != "Split" && name != "EnterPostproc" && !is_post_) {
-      others_[name] = true;
+      sums_.others.insert(name);
     }
     is_post_ = is_post_ || name == "EnterPostproc";
   }
 
-  std::optional<TiledSum> finish() {
-    std::optional<TiledSum> best;
-    double most = 0;
-    for (auto& [block, sum] : blocks_) {
-      double work = 1;
-      for (const TiledLoop& loop : sum.results) work *= loop.extent();
-      for (const TiledLoop& loop : sum.terms) work *= loop.extent();
-      if (sum.results.empty() || sum.terms.empty() || work <= most) continue;
-      most = work, best = sum;
-    }
-    if (!best) return best;
-    best->has_unroll = has_unroll_, best->is_unrolled = is_unrolled_;
-    for (const auto& [name, is_there] : others_) best->others.push_back(name);
-    return best;
-  }
+  /// Returns the block with the most iterations that has loops over terms.
+  std::optional<TiledSum> largest() const { return sums_.largest(); }
 
  private:
   void add_loop(const std::string& block, const Json* decision) {
     const auto loop = decision == nullptr ? std::nullopt : sampled_loop_of(*decision);
-    const size_t parts = loop ? loop->parts.size() : 0;
-    if (parts == kMetaResultParts) blocks_[block].results.push_back(*loop);
-    else if (parts == kMetaTermParts) blocks_[block].terms.push_back(*loop);
-    else others_["tile of another form"] = true;
+    if (!loop || !sums_.add(block, *loop)) sums_.others.insert("tile of another form");
   }
 
   /// Returns the number that was decided; 0 without one.
@@ -98,21 +80,20 @@ class Trace {
     if (key.size() > 2 && key.front() == '"') key = key.substr(1, key.size() - 2);
     const bool is_explicit = key == "meta_schedule.unroll_explicit";
     if (!is_explicit && key != "meta_schedule.unroll_implicit") {
-      if (!is_post_) others_[key.starts_with("meta_schedule.") ? key.substr(14) : key] = true;
+      if (!is_post_) sums_.others.insert(key.starts_with("meta_schedule.") ? key.substr(14) : key);
       return;
     }
-    has_unroll_ = true;
+    sums_.has_unroll = true;
     const bool is_number = inputs.size() > 1 && inputs[1].is_number();
     const double most = is_number ? inputs[1].get<double>() : categories_[text_at(inputs, 1)];
-    is_unrolled_ = is_unrolled_ || most > 0;
+    sums_.is_unrolled = sums_.is_unrolled || most > 0;
   }
 
   std::map<size_t, const Json*> decisions_;
   std::map<std::string, std::string> block_of_;  // by loop
   std::map<std::string, double> categories_;     // by variable
-  std::map<std::string, TiledSum> blocks_;
-  std::map<std::string, bool> others_;
-  bool has_unroll_ = false, is_unrolled_ = false, is_post_ = false;
+  TiledSums<std::string> sums_;                  // by block
+  bool is_post_ = false;
 };
 
 /// Returns whether the target is a CPU: an object with "kind", or a text.
@@ -142,7 +123,7 @@ Result<TiledSum> parse_meta_line(const Json& line) {
     if (!is_instruction(instructions[k])) return invalid("instructions of another form");
     trace.take(k, instructions[k]);
   }
-  auto sum = trace.finish();
+  auto sum = trace.largest();
   if (!sum) return unimplemented("no sum that is tiled in four and two parts");
   sum->seconds = *seconds;
   return *std::move(sum);

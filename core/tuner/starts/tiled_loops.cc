@@ -68,6 +68,14 @@ double TiledLoop::extent() const {
   return out;
 }
 
+double TiledSum::iterations() const {
+  double out = 1;
+  for (const auto* loops : {&results, &terms}) {
+    for (const TiledLoop& loop : *loops) out *= loop.extent();
+  }
+  return out;
+}
+
 std::vector<Reading> readings_of(const TiledSum& sum) {
   std::vector<Reading> out;
   const size_t results = sum.results.size(), terms = sum.terms.size();

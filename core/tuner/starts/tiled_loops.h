@@ -4,12 +4,16 @@
 // in four parts, each loop over terms in two ("SSRSRS").
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/tuner/starts/task_sums.h"
 
 namespace byoc::tune {
+
+inline constexpr size_t kResultParts = 4, kTermParts = 2;
 
 /// The parts of one loop, outer first; their product is its extent.
 struct TiledLoop {
@@ -25,6 +29,39 @@ struct TiledSum {
   /// Other decisions, by name: no knob fits them.
   std::vector<std::string> others;
   double seconds = 0;
+  double iterations() const;
+};
+
+/// The decisions of a record while it is read. Sums are by their stage or block.
+template <class Name>
+struct TiledSums {
+  std::map<Name, TiledSum> sums;
+  std::set<std::string> others;
+  bool has_unroll = false, is_unrolled = false;
+
+  /// Adds a loop in four parts to the results, and one in two to the terms. Returns false for
+  /// another number of parts.
+  bool add(const Name& name, const TiledLoop& loop) {
+    TiledSum& sum = sums[name];
+    if (loop.parts.size() == kResultParts) sum.results.push_back(loop);
+    else if (loop.parts.size() == kTermParts) sum.terms.push_back(loop);
+    return loop.parts.size() == kResultParts || loop.parts.size() == kTermParts;
+  }
+
+  /// Returns the sum with the most iterations, the first of equal ones, with the record's other
+  /// decisions. Nothing when no sum has loops of both kinds.
+  std::optional<TiledSum> largest() const {
+    std::optional<TiledSum> best;
+    double most = 0;
+    for (const auto& [name, sum] : sums) {
+      if (sum.results.empty() || sum.terms.empty() || sum.iterations() <= most) continue;
+      most = sum.iterations(), best = sum;
+    }
+    if (!best) return best;
+    best->has_unroll = has_unroll, best->is_unrolled = is_unrolled;
+    best->others.assign(others.begin(), others.end());
+    return best;
+  }
 };
 
 /// A reading of the loops: which of them are rows and columns of the sum.
