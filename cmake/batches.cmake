@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Batches: with -DBYOC_BATCH=N, up to N sources of one folder are compiled as one file that includes them. Headers are
-# then read and templates instantiated once per batch. A folder is a batch of its own, so a new source changes no
-# batches of other folders; names in anonymous namespaces are unique per folder (tests/layout/names.py).
+# then read and templates instantiated once per batch. Small folders below one CMakeLists.txt share batches: of three
+# folders of two sources, each compiled by itself, most of the time goes into the same templates. Larger folders have
+# batches of their own, so a new source changes no others. Names in anonymous namespaces are unique accordingly
+# (tests/layout/names.py).
+set(BYOC_SMALL_FOLDER 6)                                    # sources; as SMALL of names.py
 if(BYOC_BATCH GREATER 1 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)   # which takes included sources for headers
 endif()
@@ -33,11 +36,42 @@ function(byoc_batches target list)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  set(small "")                                             # the sources of small folders that have no batch yet
+  set(place "")                                             # the folder of their CMakeLists.txt
   foreach(folder IN LISTS folders)
-    byoc_batches_of_folder(${target} ${folder} batches ${sources_of_${folder}})
-    list(APPEND result ${batches})
+    list(LENGTH sources_of_${folder} count)
+    if(count GREATER BYOC_SMALL_FOLDER OR folder MATCHES "^tests/")
+      byoc_batches_of_folder(${target} ${folder} batches ${sources_of_${folder}})
+      list(APPEND result ${batches})
+      continue()
+    endif()
+    byoc_listed_in(${folder} listed)                        # `top` has none, so it is the project's
+    list(LENGTH small held)
+    math(EXPR total "${held} + ${count}")
+    if(held AND (total GREATER BYOC_BATCH OR NOT "${listed}" STREQUAL "${place}"))
+      byoc_batches_of_folder(${target} ${first} batches ${small})
+      list(APPEND result ${batches})
+      set(small "")
+    endif()
+    if(small STREQUAL "")
+      set(first ${folder})                                  # which names the batch
+      set(place "${listed}")
+    endif()
+    list(APPEND small ${sources_of_${folder}})
   endforeach()
+  if(small)
+    byoc_batches_of_folder(${target} ${first} batches ${small})
+    list(APPEND result ${batches})
+  endif()
   set(${list} ${result} PARENT_SCOPE)
+endfunction()
+
+# Sets the variable RESULT to the nearest folder from FOLDER upwards that has a CMakeLists.txt; "" is the project's.
+function(byoc_listed_in folder result)
+  while(folder AND NOT EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    get_filename_component(folder "${folder}" DIRECTORY)
+  endwhile()
+  set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
 # Sets the variable RESULT to as few batches of the sources in ARGN as possible, of about the same size.

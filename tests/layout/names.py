@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks below ROOT that names of anonymous namespaces are unique in their target, because a batch is one file.
+"""Checks below ROOT that names of anonymous namespaces are unique in their batch, which is one file.
 
-The sources of a target are those below a folder with a CMakeLists.txt, without those below another one (cmake/batches.cmake).
-Two definitions fault when they have the same name in the same namespace. Functions may differ in their parameters, but not
-only in numbers, and not by a template: a call could get the function of the other file, and would compile.
-The same alias may be defined again. bench/ has a program per source and no batches.
+A folder is a batch. So are together those folders of a target that have at most SMALL sources each (cmake/batches.cmake);
+the sources of a target are those below a folder with a CMakeLists.txt, without those below another one. Two definitions
+fault when they have the same name in the same namespace. Functions may differ in their parameters, but not only in
+numbers, and not by a template: a call could get the function of the other file, and would compile. The same alias may be
+defined again. bench/ has a program per source and no batches, and folders of tests are not joined.
 """
 import re
 import sys
@@ -13,6 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 TOPS = ("runtime", "core", "plugins", "tests")
+SMALL = 6
 IGNORED = re.compile(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
                      r"(?<!\w)'(?:\\.|[^'\\\n])+'|^\s*#(?:\\\n|[^\n])*", re.S | re.M)
 NAMESPACE = re.compile(r"\s*(?:inline )?namespace\s*([\w:]*)\s*")
@@ -158,6 +160,20 @@ def faults_of(texts):
     return faults
 
 
+def batches(root):
+    """Yields (folder, {source: text}) for each folder, and for the small folders of each target."""
+    folders, joined = defaultdict(dict), defaultdict(dict)
+    for top in TOPS:
+        for path in sorted((root / top).rglob("*.cc")):
+            folders[path.parent][str(path.relative_to(root))] = path.read_text()
+    for folder, texts in folders.items():
+        yield folder.relative_to(root), texts
+        if len(texts) <= SMALL and folder.relative_to(root).parts[0] != "tests":
+            joined[target_folder(folder, root)].update(texts)
+    for folder, texts in joined.items():
+        yield f"small folders of {folder.relative_to(root)}", texts
+
+
 def target_folder(folder, root):
     """Returns the nearest folder from `folder` up to `root` that has a CMakeLists.txt."""
     return next((at for at in (folder, *folder.parents) if at == root or (at / "CMakeLists.txt").exists()), root)
@@ -190,14 +206,9 @@ def main(root):
         if bool(faults_of(texts)) != is_fault:
             print(f"{'not found' if is_fault else 'found, but right'}: {first} {second} {faults_of(texts)}")
             failed = True
-    folders = defaultdict(dict)
-    for top in TOPS:
-        for path in sorted((root / top).rglob("*.cc")):
-            folder = target_folder(path.parent, root)
-            folders[folder.relative_to(root)][str(path.relative_to(folder))] = path.read_text()
-    for folder, texts in folders.items():
+    for place, texts in batches(root):
         for fault in faults_of(texts):
-            print(f"{folder}: {fault}")
+            print(f"{place}: {fault}")
             failed = True
     return failed
 

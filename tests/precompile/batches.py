@@ -71,9 +71,10 @@ def main():
 
     expect(build(folder, "build", 2), "1116", "the sum with batches")
     batch = '#include "../../a/one.cc"\n#include "../../a/three.cc"\n'
-    expect(batches_of(folder / "build"), {"sum.a.1.cc": batch}, "batches of two")
-    others = set(single) - {"one.cc", "three.cc"}
-    expect(compiled(folder / "build"), sorted(others | {"sum.a.1.cc"}), "compiled with batches")
+    joined = '#include "../../b/alone.cc"\n#include "../../main.cc"\n'
+    expect(batches_of(folder / "build"), {"sum.a.1.cc": batch, "sum.b.1.cc": joined}, "batches of two")
+    others = set(single) - {"one.cc", "three.cc", "alone.cc", "main.cc"}
+    expect(compiled(folder / "build"), sorted(others | {"sum.a.1.cc", "sum.b.1.cc"}), "compiled with batches")
     database = folder / "build/compile_commands.json"
     alone = json.loads(run(sys.executable, tree / "cmake/single_commands.py", database))
     expect(sorted(Path(entry["file"]).name for entry in alone), single, "commands of single sources")
@@ -83,10 +84,21 @@ def main():
     (folder / "a/four.cc").write_text("int four() { return 5; }\n")
     run("cmake", "--build", folder / "build")
     expect(run(folder / "build/bin/sum"), "1117", "the sum after an edit")
-    expect(sorted(batches_of(folder / "build")), ["sum.a.1.cc", "sum.a.2.cc"], "batches with a new source")
+    expect(sorted(batches_of(folder / "build")), ["sum.a.1.cc", "sum.a.2.cc", "sum.b.1.cc"], "batches with a new source")
 
     expect(build(folder, "build-single", 0), "1117", "the sum without batches")
     expect(compiled(folder / "build-single"), sorted(single + ["four.cc"]), "compiled without batches")
+
+    for name in [f"c/part_{k}.cc" for k in range(7)] + ["d/other.cc"]:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"int {Path(name).stem}() {{ return 0; }}\n")
+    (folder / "d/CMakeLists.txt").write_text("")
+    expect(build(folder, "build-joined", 12), "1117", "the sum with joined folders")
+    found = batches_of(folder / "build-joined")
+    expect(sorted(found), ["sum.a.1.cc", "sum.c.1.cc"], "batches of folders")
+    small = [f'#include "../../{name}.cc"\n' for name in ("a/four", "a/one", "a/three", "a/two", "b/alone")]
+    expect(found["sum.a.1.cc"].splitlines(True), small, "small folders in one batch")
+    expect({"other.cc", "main.cc"} <= set(compiled(folder / "build-joined")), True, "folders with their own CMakeLists.txt")
     shutil.rmtree(folder)
 
 

@@ -91,7 +91,7 @@ Status check_strict(const Function& annotated, Symbol name, const std::string& f
   return {};
 }
 
-bool is_plain(const Function& function) {
+bool is_ungrouped(const Function& function) {
   return !function.attrs.has("composite") && !function.attrs.has("primitive") &&
          !function.attrs.has("compiler");
 }
@@ -112,7 +112,7 @@ Result<IRModule> fuse_ops_with(IRModule module, const std::vector<std::string>& 
   foreign.erase(std::unique(foreign.begin(), foreign.end()), foreign.end());
   std::unordered_set<Symbol> plain;
   for (const auto& [name, function] : module.functions) {
-    if (is_plain(function)) plain.insert(name);
+    if (is_ungrouped(function)) plain.insert(name);
   }
   for (Symbol name : order) {
     if (!plain.contains(name)) continue;

@@ -69,9 +69,9 @@ bool writes_results(const Node& node) {
   return std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind);
 }
 
-class Planner {
+class ArenaPlanner {
  public:
-  Planner(const IRModule& module, const Externals& externals, const Function& function)
+  ArenaPlanner(const IRModule& module, const Externals& externals, const Function& function)
       : module_(module), externals_(externals), function_(function) {}
   Result<Blocks> run();
 
@@ -92,7 +92,7 @@ class Planner {
   Blocks blocks_;
 };
 
-void Planner::find_last_reads() {
+void ArenaPlanner::find_last_reads() {
   size_t values = blocks_.of_value.size();
   last_read_.assign(values, 0);
   is_result_.assign(values, 0);
@@ -108,7 +108,7 @@ void Planner::find_last_reads() {
 
 // Returns the block of an input that this output may reuse: the node is the last reader of the
 // input and reads it once.
-uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
+uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
   auto* external = std::get_if<Extern>(&function_.nodes[node].kind);
   auto found = external ? externals_.find(external->symbol.text()) : externals_.end();
   if (found == externals_.end()) return kNoBlock;
@@ -131,20 +131,20 @@ uint32_t Planner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
   return kNoBlock;
 }
 
-uint32_t Planner::add_block(uint64_t bytes, uint32_t first, uint32_t last) {
+uint32_t ArenaPlanner::add_block(uint64_t bytes, uint32_t first, uint32_t last) {
   blocks_.lifetimes.push_back({bytes, first, last});
   return static_cast<uint32_t>(blocks_.lifetimes.size() - 1);
 }
 
 // Adds a value that is a part of another one, whose block begins to live with its first part.
-void Planner::add_joined(uint32_t node, uint32_t value, const JoinedPlace& place) {
+void ArenaPlanner::add_joined(uint32_t node, uint32_t value, const JoinedPlace& place) {
   uint32_t& block = blocks_.of_value[place.whole];
   if (block == kNoBlock) block = add_block(place.bytes, node, last_read_[place.whole]);
   blocks_.of_value[value] = block;
   blocks_.within[value] = place.offset;
 }
 
-Status Planner::add_results(uint32_t node) {
+Status ArenaPlanner::add_results(uint32_t node) {
   for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
     uint32_t value = blocks_.first[node] + k;
     if (is_result_[value] || blocks_.of_value[value] != kNoBlock) continue;  // or made by its parts
@@ -161,7 +161,7 @@ Status Planner::add_results(uint32_t node) {
   return {};
 }
 
-Result<Blocks> Planner::run() {
+Result<Blocks> ArenaPlanner::run() {
   blocks_.first.assign(function_.nodes.size() + 1, 0);
   for (size_t k = 0; k < function_.nodes.size(); ++k) {
     blocks_.first[k + 1] =
@@ -182,7 +182,7 @@ Result<Blocks> Planner::run() {
 }
 
 Status plan_function(const IRModule& module, const Externals& externals, Function& function) {
-  BYOC_TRY(Blocks blocks, Planner(module, externals, function).run());
+  BYOC_TRY(Blocks blocks, ArenaPlanner(module, externals, function).run());
   ArenaPlan plan = plan_arena(blocks.lifetimes);
   Ints offsets;
   auto add = [&](uint32_t block, uint64_t within) {

@@ -36,7 +36,7 @@ class Capture {
 
 Status interrupted() { return Status(Code::kCancelled, "interrupted").with_slug("interrupted"); }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string names_of(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += cat(out.empty() ? "" : ", ", word);
   return out;
@@ -123,7 +123,8 @@ Status Configuration::load(const measure::Watch& watch) {
 }
 
 Result<Json> Configuration::json() const {
-  Json json = {{"name", joined(explanation_.plugins)}, {"explain", explained_}, {"graph", graph_}};
+  Json json = {
+      {"name", names_of(explanation_.plugins)}, {"explain", explained_}, {"graph", graph_}};
   for (const char* part : {"bench", "trace", "memory", "steps", "changes"}) json[part] = Json();
   bool is_timed = !bench_.all.empty() && !bench_.all[0].timed->samples.ns.empty();
   if (!is_timed) return json;  // not run, or interrupted before its first turn

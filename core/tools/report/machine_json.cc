@@ -14,7 +14,7 @@ namespace byoc::driver {
 namespace {
 
 /// Returns the name in /proc/cpuinfo; "unknown processor" where the system has none.
-std::string processor_name() {
+std::string processor_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     size_t colon = line.find(": ");
@@ -31,7 +31,7 @@ std::string system_name() {
 }  // namespace
 
 Json machine_json() {
-  return {{"processor", processor_name()},
+  return {{"processor", processor_model()},
           {"cores", std::thread::hardware_concurrency()},
           {"system", system_name()}};
 }

@@ -20,12 +20,12 @@ namespace byoc::llvm_plugin {
 namespace {
 
 constexpr std::string_view kMagic = "byoc-kept/1\n";
-constexpr size_t kHash = 32;       // digits
-constexpr uint64_t kBlock = 4096;  // a file takes this much of the disk at least
+constexpr size_t kHash = 32;           // digits
+constexpr uint64_t kFileBlock = 4096;  // a file takes this much of the disk at least
 // A byte for each block that processes put since one last trimmed the folder.
 constexpr const char* kGrowth = "/growth";
 
-uint64_t blocks_of(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock; }
+uint64_t blocks_of(uint64_t bytes) { return (bytes + kFileBlock - 1) / kFileBlock; }
 
 /// Returns magic, hash of the rest, name, '\n', bytes.
 std::string pack(const std::string& name, std::string_view bytes) {
@@ -126,7 +126,7 @@ bool FileStore::has_grown() const {
   struct stat info;
   const std::string path = cat(folder_, kGrowth);
   if (::lstat(path.c_str(), &info) != 0) return true;
-  if (static_cast<uint64_t>(info.st_size) * kBlock <= max_bytes_ / 16) return false;
+  if (static_cast<uint64_t>(info.st_size) * kFileBlock <= max_bytes_ / 16) return false;
   ::unlink(path.c_str());
   return true;
 }
