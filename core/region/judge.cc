@@ -2,7 +2,6 @@
 #include "core/region/judge.h"
 
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 
 #include "byoc/base/check.h"
@@ -122,27 +121,11 @@ std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
 
 namespace {
 
-// The most parsed patterns that a process keeps. Their texts come from plugins, and few processes
-// load many plugins.
-constexpr size_t kMostTexts = 4096;
-
-Result<Pattern> parse_once(const std::string& dag_json) {
-  static std::mutex mutex;
-  static std::unordered_map<std::string, Pattern> parsed;
-  std::lock_guard lock(mutex);
-  auto known = parsed.find(dag_json);
-  if (known != parsed.end()) return known->second;
-  BYOC_TRY(Pattern pattern, Pattern::parse(dag_json));
-  if (parsed.size() == kMostTexts) parsed.clear();
-  parsed.emplace(dag_json, pattern);
-  return pattern;
-}
-
 PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
   PatternTable table;
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
     const PluginPattern& row = plugin.patterns()[k];
-    Result<Pattern> pattern = parse_once(row.dag_json);
+    Result<Pattern> pattern = Pattern::parse(row.dag_json);
     if (!pattern.ok()) {
       context.remark({Report::Remark::kNote,
                       plugin.id(),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses patterns from JSON. The JSON reader bounds the depth, so the recursion here is bounded.
 #include <algorithm>
+#include <mutex>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "byoc/base/json.h"
@@ -261,11 +263,9 @@ void number(PatternNode& node, const std::unordered_set<std::string>& same_names
   }
 }
 
-}  // namespace
-
-Result<Pattern> Pattern::parse(std::string_view dag_json) {
+Result<std::shared_ptr<const Pattern::Tree>> parse_tree(std::string_view dag_json) {
   BYOC_TRY(Json json, parse_json(dag_json, size_t{1} << 20, 48));
-  auto tree = std::make_shared<Tree>();
+  auto tree = std::make_shared<Pattern::Tree>();
   try {
     BYOC_TRY(tree->root, Parser().pattern(json, "pattern", false));
   } catch (const std::exception& e) {  // nlohmann, on a kind of value that no check covers
@@ -283,8 +283,28 @@ Result<Pattern> Pattern::parse(std::string_view dag_json) {
   tree->root_ops.erase(std::unique(tree->root_ops.begin(), tree->root_ops.end()),
                        tree->root_ops.end());
   if (tree->root_ops.empty()) return syntax("pattern", "the root must be an op");
+  return std::shared_ptr<const Pattern::Tree>(std::move(tree));
+}
+
+// The most trees that a process keeps. Their texts come from plugins, and few processes load many.
+constexpr size_t kMostTrees = 4096;
+
+}  // namespace
+
+// A text is parsed once per process: compilations and checks take the same patterns each time.
+Result<Pattern> Pattern::parse(std::string_view dag_json) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, std::shared_ptr<const Tree>> trees;
+  std::lock_guard lock(mutex);
+  const std::string text(dag_json);
   Pattern out;
-  out.tree_ = std::move(tree);
+  if (auto known = trees.find(text); known != trees.end()) {
+    out.tree_ = known->second;
+    return out;
+  }
+  BYOC_TRY(out.tree_, parse_tree(text));
+  if (trees.size() == kMostTrees) trees.clear();
+  trees.emplace(text, out.tree_);
   return out;
 }
 
