@@ -4,6 +4,7 @@
 #include "byoc/base/json.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
+#include "core/library/printed.h"
 #include "core/tools/model/tuning.h"
 #include "core/tools/show/generated_code.h"
 #include "core/tools/show/tensor_expressions.h"
@@ -19,23 +20,13 @@ struct PrintFlags {
   bool te = false, llvm = false, assembly = false;
 };
 
-/// Adds the flags that set open sizes, which have no tensor expression.
-Status with_cure(Status status, const IRModule& module) {
-  bool is_open = status.slug() == "symbolic-shape" && status.help().empty();
-  Status inputs = check_static_inputs(module);
-  if (!is_open || inputs.ok()) return status;
-  return std::move(status).with_help(inputs.help());
-}
-
 Result<int> print_te(const IRModule& module, const PrintFlags& options,
                      const cli::CommonOptions& common) {
-  BYOC_TRY(te::Target target, te::parse_target(options.model[option::kTarget]));
+  BYOC_TRY(const std::vector<FunctionDag> all, dags_after(module, options.model, options.function));
   nlohmann::ordered_json dags = nlohmann::ordered_json::array();
-  for (Symbol function : functions_of_interest(module, options.function)) {
-    Result<te::Dag> dag = dag_of(module, function, target);
-    if (!dag.ok()) return with_cure(std::move(dag.status()), module);
-    cli::print_text(cat("// function ", function, "\n", te::print(*dag)), common);
-    dags.push_back(dag_json(module, function, *dag));
+  for (const auto& [function, dag] : all) {
+    cli::print_text(cat("// function ", function, "\n", te::print(dag)), common);
+    dags.push_back(dag_json(module, function, dag));
   }
   BYOC_TRY_STATUS(cli::print_json(common, "print", {{"after", options.after}, {"te", dags}}));
   return cli::kDone;
@@ -89,18 +80,11 @@ Status check_flags(const PrintFlags& options) {
 
 Result<int> run_print(const PrintFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_flags(options));
-  BYOC_TRY(IRModule module, load_model(options.model));
-  if (options.llvm || options.assembly) return print_code(std::move(module), options, common);
-  if (!options.after.empty()) {
-    BYOC_TRY(BuildOptions build, build_options(options.model));
-    BYOC_TRY(PassContext context, make_context(module, build));
-    BYOC_TRY(auto passes, Pipeline::until(options.after, context));
-    BYOC_TRY(module, run_passes(std::move(module), passes, context));
+  if (options.llvm || options.assembly) {
+    BYOC_TRY(IRModule imported, load_model(options.model));
+    return print_code(std::move(imported), options, common);
   }
-  if (!options.function.empty() && module.find(options.function) == nullptr) {
-    return not_found(cat("no function \"", options.function, "\" in the module"))
-        .with_slug("unknown-function");
-  }
+  BYOC_TRY(const IRModule module, module_after(options.model, options.after, options.function));
   if (options.te) return print_te(module, options, common);
   std::string text = print(module, {.elide = options.elide, .only_function = options.function});
   cli::print_text(cat(text, commented(tuning_text(options.model), "//")), common);
