@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // relu of f32, and a sum of a value and a constant, by a plugin that accesses one element outside
-// of a tensor: FAULT is the place. The values of its results are right.
+// of a tensor: the_fault is the place. The values of its results are right.
 #include <byoc/plugin/sdk.h>
 
 #include <algorithm>
 
+#include "faults/fault.h"
+
 namespace {
 using namespace byoc::sdk;
-
-enum Fault { kNone, kRead, kWrite, kBefore, kInput, kConstant, kWorkspace };
 
 // Touches an element as code does that a compiler cannot leave out.
 void read(const float* at) { (void)*const_cast<const volatile float*>(at); }
@@ -27,12 +27,12 @@ class Outside : public Kernel {
     float* y = call.out_data<float>(0);
     const float* b = is_sum_ ? constant_.data<float>() : nullptr;
     for (int64_t k = 0; k < elements_; ++k) y[k] = is_sum_ ? x[k] + b[k] : x[k] < 0 ? 0 : x[k];
-    if (FAULT == kRead) read(x + elements_);
-    if (FAULT == kWrite) write(y + elements_);
-    if (FAULT == kBefore) read(x - 1024);  // a page
-    if (FAULT == kInput) write(const_cast<float*>(x));
-    if (FAULT == kConstant && is_sum_) read(b + elements_ + 15);  // past 64 bytes, too
-    if (FAULT == kWorkspace) write(static_cast<float*>(call.workspace()) + 16);
+    if (the_fault == kRead) read(x + elements_);
+    if (the_fault == kWrite) write(y + elements_);
+    if (the_fault == kBefore) read(x - 1024);  // a page
+    if (the_fault == kInput) write(const_cast<float*>(x));
+    if (the_fault == kConstant && is_sum_) read(b + elements_ + 15);  // past 64 bytes, too
+    if (the_fault == kWorkspace) write(static_cast<float*>(call.workspace()) + 16);
   }
 
  private:

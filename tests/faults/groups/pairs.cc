@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A default codegen of relu and exp on f32, which compiles a relu and the exp that reads it to one
-// kernel. With -DFAULT=... it breaks one promise about groups and keeps all others.
+// kernel. It breaks the promise about groups that the_fault names, and keeps all others.
 #include <byoc/plugin/sdk.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-enum { NONE, UNREADABLE, OVERLAP, REPEAT, NAMES, DECLINES, VALUES };
-#ifndef FAULT
-#define FAULT NONE
-#endif
+#include "faults/fault.h"
 
 namespace {
 using namespace byoc::sdk;
@@ -52,7 +49,7 @@ class PairsKernel : public Kernel {
       float* y = result(call, step);
       for (uint64_t k = 0; k < step.elements; ++k)
         y[k] = step.is_exp ? std::exp(x[k]) : x[k] < 0 ? 0 : x[k];
-      if (FAULT == VALUES && step.is_pair && step.elements > 0) y[0] += 1;
+      if (the_fault == kValues && step.is_pair && step.elements > 0) y[0] += 1;
     }
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (output_bytes_[k] > 0)
@@ -92,16 +89,17 @@ class Pairs : public Plugin {
     for (size_t k = 0; k < graph.nodes.size(); ++k) {
       if (!is_pair(graph, k)) continue;
       out.push_back({"pair", {graph.nodes[k].args[0].index, k}});
-      if (FAULT == UNREADABLE) out.back().nodes.push_back(graph.nodes.size());
-      if (FAULT == OVERLAP) out.push_back(out.back());
-      if (FAULT == REPEAT) out.back().name += std::to_string(calls);
-      if (FAULT == NAMES) out.back().name += graph.nodes[k].loc;
+      if (the_fault == kUnreadable) out.back().nodes.push_back(graph.nodes.size());
+      if (the_fault == kOverlap) out.push_back(out.back());
+      if (the_fault == kRepeat) out.back().name += std::to_string(calls);
+      if (the_fault == kNames) out.back().name += graph.nodes[k].loc;
     }
     return out;
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
     if (function.graph.constants.size() > 0) throw Declined("folds no constants", 0);
-    if (FAULT == DECLINES && has_pair(function.graph)) throw Declined("two ops are too many", 0);
+    if (the_fault == kDeclines && has_pair(function.graph))
+      throw Declined("two ops are too many", 0);
     return std::make_unique<PairsKernel>(function.graph);
   }
 };
