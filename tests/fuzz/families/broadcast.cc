@@ -162,7 +162,7 @@ bool grow_window(Grower& g) {
   return y.has_value();
 }
 
-bool grow_along_axis(Grower& g) {
+bool grow_broadcast_reduction(Grower& g) {
   static const std::vector<std::string> kOps = {"sum",         "mean",       "max",       "min",
                                                 "prod",        "l1",         "l2",        "softmax",
                                                 "log_softmax", "sum_square", "layer_norm"};
@@ -184,7 +184,7 @@ bool grow_along_axis(Grower& g) {
 std::vector<Family> broadcast_families() {
   return {{"grown product", 6, grow_product, {}},
           {"grown image", 4, grow_window, {}},
-          {"grown reduction", 3, grow_along_axis, {}}};
+          {"grown reduction", 3, grow_broadcast_reduction, {}}};
 }
 
 }  // namespace byoc::fuzz
