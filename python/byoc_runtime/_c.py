@@ -94,12 +94,14 @@ byoc_session_output_count z p
 byoc_session_input e p z p
 byoc_session_output e p z p
 byoc_session_output_is_counted i p z
+byoc_session_is_open i p
 byoc_session_warning_count z p
 byoc_session_warning t p z
 byoc_session_set_extern e p s p p
 byoc_session_free v p
 byoc_context_new e p p
 byoc_run e p p z p z
+byoc_context_take_inputs e p p z
 byoc_context_output_shape e p z p p
 byoc_context_free v p
 """

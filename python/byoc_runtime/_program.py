@@ -110,6 +110,7 @@ class _Session:
         self.n_in, self.n_out = len(self.inputs), len(self.outputs)
         self.types = [_arrays.numpy_type_or_none(tensor.dtype) for tensor in self.outputs]
         self.counts = any(library.byoc_session_output_is_counted(handle, k) for k in range(self.n_out))
+        self.is_open = bool(library.byoc_session_is_open(handle))  # for every size within bounds
         self.pool: list[_Slot] = []                        # of callers that are not running now
         self.places = {tensor.name: at for at, tensor in enumerate(self.inputs)}
         self.externs: list[Any] = []                       # functions of Python that the session calls
@@ -129,7 +130,9 @@ class _Session:
         return [self.library.byoc_session_warning(self.handle.value, k).decode() for k in range(count)]
 
     def fits(self, arrays: Sequence[Any]) -> bool:
-        """True when the arrays have the shapes of this size."""
+        """True when the arrays have the shapes of this size; of an open program, its ranks."""
+        if self.is_open:
+            return all(len(array.shape) == len(tensor.shape) for array, tensor in zip(arrays, self.inputs))
         return all(tuple(array.shape) == tensor.shape for array, tensor in zip(arrays, self.inputs))
 
     def order(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
@@ -158,16 +161,37 @@ class _Session:
                  "input-shape": "its inputs are " + ", ".join(f"{one.name}: {one.dtype}{list(one.shape)}" for one in self.inputs)}
         return error if error.help else error.with_help(cures.get(error.slug, ""))
 
-    def new_outputs(self, first: Any) -> list[Any]:
+    def new_outputs(self, first: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
         """Makes the outputs of a run whose first input is `first`, in the library of that tensor."""
         if first is not None and _arrays.is_torch(first):
-            return [_arrays.torch_empty(tensor.shape, tensor.dtype) for tensor in self.outputs]
-        return [_empty(tensor.shape, dtype or _arrays.numpy_type(tensor.dtype))
-                for tensor, dtype in zip(self.outputs, self.types)]
+            return [_arrays.torch_empty(shape, tensor.dtype) for shape, tensor in zip(shapes, self.outputs)]
+        return [_empty(shape, dtype or _arrays.numpy_type(tensor.dtype))
+                for shape, tensor, dtype in zip(shapes, self.outputs, self.types)]
+
+    def shapes(self, context: int, inputs: int) -> list[tuple[int, ...]]:
+        """Returns the shapes of the outputs of a run with the inputs at that address."""
+        if not self.is_open:
+            return [tensor.shape for tensor in self.outputs]
+        error = self.library.byoc_context_take_inputs(context, inputs, self.n_in)
+        if error:
+            raise self.error_of(error)
+        return [self.output_shape(context, k) for k in range(self.n_out)]
+
+    def outputs_for(self, arrays: Sequence[Any]) -> list[Any]:
+        """Makes the outputs of a run with these inputs."""
+        slot, held = _Slot(self), []                       # type: _Slot, list[Any]
+        return self.new_outputs(arrays[0] if arrays else None,
+                                self.shapes(slot.context, slot.lend(arrays, slot.inputs, held)))
+
+    def output_shape(self, context: int, k: int) -> tuple[int, ...]:
+        """Returns the shape of output `k`, as the context has it."""
+        shape, ndim = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int32()
+        self.library.check(
+            self.library.byoc_context_output_shape(context, k, ctypes.byref(shape), ctypes.byref(ndim)))
+        return tuple(shape[: ndim.value])
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs with inputs in the session's order; returns new outputs."""
-        outputs = self.new_outputs(arrays[0] if arrays else None)
         held: list[Any] = []                               # owners of the memory until the run is over
         try:
             slot = self.pool.pop()
@@ -175,6 +199,7 @@ class _Session:
             slot = _Slot(self)
         try:
             inputs_at = slot.lend(arrays, slot.inputs, held)
+            outputs = self.new_outputs(arrays[0] if arrays else None, self.shapes(slot.context, inputs_at))
             outputs_at = slot.lend(outputs, slot.outputs, held)
             error = self.library.run(slot.context, inputs_at, self.n_in, outputs_at, self.n_out)
             if error:
@@ -189,7 +214,7 @@ class _Session:
 
         A call of a small program takes as long as the calls of Python around it: here are no more than it needs.
         """
-        if self.n_in != 1 or self.n_out != 1 or self.counts or self.types[0] is None:
+        if self.n_in != 1 or self.n_out != 1 or self.counts or self.is_open or self.types[0] is None:
             return None
         run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, np.empty
         shape, dtype, pool, of_torch = self.outputs[0].shape, self.types[0], self.pool, self._fast_call_of_torch
@@ -243,10 +268,7 @@ class _Session:
         """Returns outputs with the extents that the last run counted; they share the memory."""
         out = []
         for k, array in enumerate(outputs):
-            shape, ndim = ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int32()
-            self.library.check(
-                self.library.byoc_context_output_shape(context, k, ctypes.byref(shape), ctypes.byref(ndim)))
-            extents = tuple(shape[: ndim.value])
+            extents = self.output_shape(context, k)
             elements = 1
             for extent in extents:
                 elements *= extent
@@ -435,7 +457,7 @@ class Program:
             session = self._session(0 if size is None else labels.index(size))
             arrays = [np.zeros(tensor.shape, _arrays.numpy_type(tensor.dtype)) for tensor in session.inputs]
         if outputs is None:
-            given = session.new_outputs(arrays[0] if arrays else None)
+            given = session.outputs_for(list(arrays))
         else:
             given = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
             _check_outputs(session, given)

@@ -166,6 +166,9 @@ byoc_error* byoc_session_output(const byoc_session* session, size_t k, byoc_tens
 int32_t byoc_session_output_is_counted(const byoc_session* session, size_t k) {
   return k < byoc_session_output_count(session) && session->session->outputs()[k].type.counted != 0;
 }
+int32_t byoc_session_is_open(const byoc_session* session) {
+  return session != nullptr && !session->session->program().sizes.empty();
+}
 size_t byoc_session_warning_count(const byoc_session* session) {
   return session == nullptr ? 0 : session->session->warnings().size();
 }
@@ -232,6 +235,14 @@ byoc_error* byoc_run(byoc_context* context, const DLTensor* inputs, size_t n_in,
     if (n_in > 0) BYOC_C_REQUIRE(inputs);
     if (n_out > 0) BYOC_C_REQUIRE(outputs);
     return context->session.run(*context->context, {inputs, n_in}, {outputs, n_out});
+  });
+}
+
+byoc_error* byoc_context_take_inputs(byoc_context* context, const DLTensor* inputs, size_t n_in) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(context);
+    if (n_in > 0) BYOC_C_REQUIRE(inputs);
+    return context->session.take_sizes(*context->context, {inputs, n_in});
   });
 }
 

@@ -46,7 +46,7 @@ class Binder {
   Status bind(std::span<const DLTensor> inputs, std::span<const DLTensor> outputs) {
     BYOC_TRY_STATUS(check_count("input", inputs.size(), program_.inputs.size()));
     BYOC_TRY_STATUS(check_count("output", outputs.size(), program_.outputs.size()));
-    if (context_.open) BYOC_TRY_STATUS(take_sizes(inputs));
+    BYOC_TRY_STATUS(take_sizes(context_, inputs));
     for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
     BYOC_TRY_STATUS(sort_outputs(outputs));
     for (size_t k = 0; k < inputs.size(); ++k)
@@ -61,20 +61,6 @@ class Binder {
   }
   const std::vector<NamedTensor>& outputs_of_run() const {
     return context_.open ? context_.open->outputs() : program_.outputs;
-  }
-
-  /// Sets all that depends on the sizes of the inputs.
-  Status take_sizes(std::span<const DLTensor> inputs) {
-    BYOC_TRY(const bool has_changed, context_.open->update(inputs));
-    if (!has_changed) return {};
-    for (size_t k = 0; k < context_.output_bytes.size(); ++k)
-      context_.output_bytes[k] = static_cast<uint64_t>(*size_bytes(outputs_of_run()[k].type));
-    for (BoundInstruction& instruction : context_.code) {
-      if (instruction.from_type != nullptr)
-        instruction.bytes = static_cast<uint64_t>(*size_bytes(*instruction.from_type));
-      if (instruction.to_type != nullptr) instruction.extent = instruction.to_type->dims[0];
-    }
-    return {};
   }
 
   static Status check_count(const char* kind, size_t have, size_t want) {
@@ -128,6 +114,20 @@ class Binder {
 };
 
 }  // namespace
+
+Status take_sizes(ContextState& context, std::span<const DLTensor> inputs) {
+  if (!context.open) return {};
+  BYOC_TRY(const bool has_changed, context.open->update(inputs));
+  if (!has_changed) return {};
+  for (size_t k = 0; k < context.output_bytes.size(); ++k)
+    context.output_bytes[k] = static_cast<uint64_t>(*size_bytes(context.open->outputs()[k].type));
+  for (BoundInstruction& instruction : context.code) {
+    if (instruction.from_type != nullptr)
+      instruction.bytes = static_cast<uint64_t>(*size_bytes(*instruction.from_type));
+    if (instruction.to_type != nullptr) instruction.extent = instruction.to_type->dims[0];
+  }
+  return {};
+}
 
 Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
                       std::span<const DLTensor> outputs) {

@@ -9,6 +9,9 @@ namespace byoc {
 
 struct ContextState;
 
+/// Sets all that depends on the open sizes of the inputs, when they have changed. Errors: those of
+/// OpenViews::update.
+Status take_sizes(ContextState& context, std::span<const DLTensor> inputs);
 /// Fills `values` of the context from the caller's views, through staging memory where they cannot
 /// be used as they are. Allocates nothing unless it fails.
 Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,

@@ -267,6 +267,15 @@ Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> 
   return out;
 }
 
+Status Session::take_sizes(Context& context, std::span<const DLTensor> inputs) const {
+  if (inputs.size() != program().inputs.size()) {
+    return invalid(cat("the model has ", program().inputs.size(), " inputs, ", inputs.size(),
+                       " were given"))
+        .with_slug("input-count");
+  }
+  return byoc::take_sizes(*context.state_, inputs);
+}
+
 std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {
   const ContextState& state = *context.state_;
   const std::vector<int64_t>& dims = (state.open ? state.open->outputs() : outputs())[k].type.dims;

@@ -55,6 +55,7 @@ static void reach_null_arguments(const char* model) {
   EXPECT(bad, null, p_byoc_context_new(NULL, &context));
   EXPECT(bad, null, p_byoc_run(NULL, NULL, 0, NULL, 0));
   EXPECT(bad, null, p_byoc_context_output_shape(NULL, 0, NULL, NULL));
+  EXPECT(bad, null, p_byoc_context_take_inputs(NULL, NULL, 0));
   p_byoc_options_free(options);
 }
 
@@ -175,6 +176,11 @@ static void reach_run_errors(const byoc_program* program) {
          p_byoc_session_set_extern(session, "f", failing_extern, NULL));
   check(p_byoc_context_new(session, &context));
   EXPECT(bad, "input-count", p_byoc_run(context, NULL, 0, NULL, 0));
+  EXPECT(bad, "input-count", p_byoc_context_take_inputs(context, NULL, 0));
+  if (p_byoc_session_is_open(session) || p_byoc_session_is_open(NULL)) {
+    fprintf(stderr, "a program of one size is open\n");
+    exit(1);
+  }
   check(p_byoc_session_input(session, 0, &info));
   DLTensor x = view(&info, NULL);
   x.dtype.bits = 64;

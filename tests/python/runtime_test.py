@@ -59,6 +59,19 @@ class Runs(unittest.TestCase):
         for k in range(20):
             np.testing.assert_allclose(self.program(self.images[k:k + 1]), self.expected[k:k + 1], rtol=1e-4, atol=1e-5)
 
+    def test_open_sizes(self):
+        """One program takes every number of images within its bounds."""
+        program = byoc_runtime.load(digits("--shape", "N=1..64", "--compiler", "json", "-O1"))
+        for n in (1, 64, 7, 20, 1):
+            np.testing.assert_allclose(program(self.images[:n]), self.expected[:n], rtol=1e-4, atol=1e-5)
+        bound = program.bind(self.images[:5])
+        np.testing.assert_allclose(bound(), self.expected[:5], rtol=1e-4, atol=1e-5)
+        self.assertEqual(program.inputs[0].shape, (64, 1, 8, 8))
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            program(self.images[:65])
+        self.assertEqual(caught.exception.slug, "input-size")
+        self.assertIn("--shape N=1..65", caught.exception.help)
+
     def test_errors_of_calls_have_a_cure(self):
         image = self.images[:1]
         for use, slug, help in ((lambda: self.program(image.astype(np.float64)), "input-dtype", "astype"),

@@ -140,6 +140,28 @@ void warn_declined(const Report& report, const cli::CommonOptions& common) {
   }
 }
 
+/// Reports the ops that the reference runs because no other plugin takes their open sizes.
+void warn_open_sizes(const Sizes& sizes, const ModelOptions& model,
+                     const cli::CommonOptions& common) {
+  for (const std::string& list : model[option::kCompiler]) {
+    if (list.find("json") != list.npos) return;
+  }
+  for (const auto& [label, executable] : sizes) {
+    uint64_t ops = 0;
+    for (const ExternalModule& module : executable.modules) {
+      for (const ExternalFunction& function : module.functions)
+        ops += module.plugin == "json" && !function.sizes.empty() ? function.ops : 0;
+    }
+    if (ops == 0) continue;
+    cli::print_warning(
+        cat(ops, ops == 1 ? " op has" : " ops have",
+            " open sizes and run by json, the reference, which is slow; --shape ",
+            executable.program.sizes[0].name, "=", executable.program.sizes[0].least, ",",
+            executable.program.sizes[0].most, " compiles these sizes by all plugins"),
+        common);
+  }
+}
+
 Result<Executable> build_shown(IRModule module, const BuildOptions& options,
                                const cli::CommonOptions& common) {
   CompileProgress progress(user_cancellation(), common);
@@ -235,6 +257,7 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   BYOC_TRY_STATUS(save(sizes, options.output));
   warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
+  warn_open_sizes(sizes, options.model, common);
   warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));
   Json json = fields(sizes, options.output, built.compile_ns);
   add_tuning_json(options.model, json);

@@ -32,7 +32,7 @@ extern "C" {
 
 /// The version of this header: grows with each addition. Functions without another statement are of
 /// minor 1.
-#define BYOC_C_API_MINOR 2
+#define BYOC_C_API_MINOR 3
 
 /// Returns the version of the library, "0.1.0".
 BYOC_RUNTIME_API const char* byoc_version(void);
@@ -150,7 +150,7 @@ typedef struct byoc_tensor_info {
   const char* name;
   DLDataType dtype;  ///< of bool: code 6 (kDLBool), 8 bits; runs take unsigned bytes, too
   int32_t ndim;
-  const int64_t* shape;  ///< the extents; bounds for dims that a run counts
+  const int64_t* shape;  ///< the extents; bounds for dims that a run counts, and for open ones
 } byoc_tensor_info;
 BYOC_RUNTIME_API size_t byoc_session_input_count(const byoc_session* session);
 BYOC_RUNTIME_API size_t byoc_session_output_count(const byoc_session* session);
@@ -159,9 +159,10 @@ BYOC_RUNTIME_API byoc_error* byoc_session_input(const byoc_session* session, siz
                                                 byoc_tensor_info* out);
 BYOC_RUNTIME_API byoc_error* byoc_session_output(const byoc_session* session, size_t k,
                                                  byoc_tensor_info* out);
-/// Returns 1 when runs count extents of output k, which byoc_context_output_shape has then; else 0.
-/// Since minor 2.
+/// Returns 1 when runs count extents of output k, else 0. Since minor 2.
 BYOC_RUNTIME_API int32_t byoc_session_output_is_counted(const byoc_session* session, size_t k);
+/// Returns 1 when a run takes every size within bounds, else 0. Since minor 3.
+BYOC_RUNTIME_API int32_t byoc_session_is_open(const byoc_session* session);
 /// Return the number of warnings of loading, and warning k ("" for k that is too large).
 BYOC_RUNTIME_API size_t byoc_session_warning_count(const byoc_session* session);
 BYOC_RUNTIME_API const char* byoc_session_warning(const byoc_session* session, size_t k);
@@ -178,13 +179,15 @@ BYOC_RUNTIME_API void byoc_session_free(byoc_session* session);
 typedef struct byoc_context byoc_context;
 BYOC_RUNTIME_API byoc_error* byoc_context_new(const byoc_session* session, byoc_context** out);
 /// Runs: reads `inputs` and writes `outputs`, on the CPU, in the order of the session. Allocates
-/// nothing. Inputs may have strides; outputs are compact, and of the shape of byoc_session_output.
-/// Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-",
-/// "output-overlap", "missing-extern", "run-failed".
+/// nothing. Inputs may have strides; outputs are compact, and of the shape of byoc_session_output,
+/// or byoc_context_take_inputs. Errors: slug "input-" or "output-" and "count", "dtype", "shape",
+/// "size", "data"; "output-overlap", "missing-extern", "run-failed".
 BYOC_RUNTIME_API byoc_error* byoc_run(byoc_context* context, const DLTensor* inputs, size_t n_in,
                                       DLTensor* outputs, size_t n_out);
-/// Returns the shape of output k of the last run: with numbers for the dims that it counted. Valid
-/// until the next run. Errors: BYOC_OUT_OF_RANGE.
+/// Gives byoc_context_output_shape the shapes that open sizes of `n` inputs make. Since minor 3.
+BYOC_RUNTIME_API byoc_error* byoc_context_take_inputs(byoc_context*, const DLTensor*, size_t n);
+/// Returns the shape of output k of the last run, with numbers for the dims that it counted, or of
+/// byoc_context_take_inputs. Valid until the next of these calls. Errors: BYOC_OUT_OF_RANGE.
 BYOC_RUNTIME_API byoc_error* byoc_context_output_shape(const byoc_context* context, size_t k,
                                                        const int64_t** shape, int32_t* ndim);
 BYOC_RUNTIME_API void byoc_context_free(byoc_context* context);

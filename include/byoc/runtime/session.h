@@ -102,6 +102,10 @@ class Session {
   /// size; slug "input-size", for a size outside of its bounds.
   Result<std::vector<TensorSpec>> output_types(std::span<const DLTensor> inputs) const;
 
+  /// Takes the open sizes of these inputs, so that output_dims returns the dims that the outputs of
+  /// a run with them have, with bounds for counted ones. Errors: as output_types. Not during a run.
+  Status take_sizes(Context& context, std::span<const DLTensor> inputs) const;
+
   /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with
   /// numbers for counted ones. Valid until the next run. Not during a run.
   std::span<const int64_t> output_dims(const Context& context, size_t k) const;
