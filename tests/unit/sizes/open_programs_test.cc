@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One program for every size: compiled with ranges, run at sizes of the inputs. Right values are
 // those of programs that were compiled for these sizes, and of elements that are easily computed.
+#include <cmath>
+
 #include "byoc/compile.h"
 #include "byoc/ir/dim.h"
 #include "byoc/op/registry.h"
@@ -211,6 +213,45 @@ TEST(OpenPrograms, AreRefusedWithoutBounds) {
              byoc.file("m.byoc"));
   EXPECT_EQ(ran.code, 1) << ran.out;
 }
+
+/// Returns the greatest difference of two tensors of f32, and the greatest value of the second.
+std::pair<double, double> difference(const Tensor& got, const Tensor& right) {
+  std::pair<double, double> out;
+  EXPECT_EQ(got.spec(), right.spec());
+  if (got.spec() != right.spec()) return {1, 0};
+  const auto* a = reinterpret_cast<const float*>(got.data());
+  const auto* b = reinterpret_cast<const float*>(right.data());
+  for (int64_t k = 0; k < num_elements(right.spec()); ++k) {
+    out.first = std::max(out.first, std::abs(static_cast<double>(a[k]) - b[k]));
+    out.second = std::max(out.second, std::abs(static_cast<double>(b[k])));
+  }
+  return out;
+}
+
+class OpenEncoder : public ::testing::TestWithParam<const char*> {};
+
+// The model's own shape arithmetic is folded, and one artifact gives PyTorch's values at each size.
+TEST_P(OpenEncoder, GivesTheValuesOfPytorch) {
+  Byoc byoc;
+  const std::string models = std::string(BYOC_SOURCE_DIR) + "/tests/models/open/";
+  const std::string artifact = byoc.file("m.byoc");
+  Ran ran = byoc("compile " + models + "encoder.onnx --shape B=1..4 --shape T=2..128 --compiler " +
+                 GetParam() + " -o " + artifact);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* size : {"1_2", "2_64", "3_17"}) {
+    const std::string out = byoc.file(std::string("out_") + size);
+    ran =
+        byoc("run " + artifact + " --input x=" + models + "x_" + size + ".npy --output-dir " + out);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    auto got = read_npy(out + "/add_3.npy"), right = read_npy(models + "y_" + size + ".npy");
+    ASSERT_TRUE(got.ok() && right.ok());
+    const auto [error, largest] = difference(*got, *right);
+    EXPECT_LE(error, 1e-5 * largest) << size;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plugins, OpenEncoder, testing::Values("json", "onednn"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(OpenPrograms, RunFromFiles) {
   Byoc byoc;
