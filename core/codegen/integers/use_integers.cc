@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes products and sums of dequantized operands ops on integers, for default codegens that list
-// these ops.
+// Makes products and sums of dequantized operands ops on integers, and products in i32 of bytes
+// (exact.cc), for default codegens that list these ops.
 //   before: %1 = dequantize(%0, %xs, %xz)      with %w: i8 and %b: f32 constants
 //           %2 = dequantize(%w, %ws)
 //           %3 = conv2d(%1, %2)
@@ -14,6 +14,7 @@
 
 #include "byoc/host/plugins.h"
 #include "byoc/pass/codegen.h"
+#include "core/codegen/integers/exact.h"
 #include "core/codegen/integers/products.h"
 #include "core/codegen/integers/sums.h"
 
@@ -53,7 +54,9 @@ Result<IRModule> use_integers(IRModule module, const PassContext& context) {
   BYOC_TRY(const integers::Wanted wanted, wanted_integers(context));
   if (!wanted.convolutions && !wanted.products && !wanted.sums) return module;
   for (auto& [name, function] : module.functions) {
-    if (!is_plain(function) || !has_dequantize(function)) continue;
+    if (!is_plain(function)) continue;
+    if (wanted.products) function = integers::with_exact_products(module, function, *context.ops);
+    if (!has_dequantize(function)) continue;
     BYOC_TRY(function, integers::with_integer_products(module, function, *context.ops, wanted));
     if (wanted.sums) {
       BYOC_TRY(function, integers::with_integer_sums(module, function, *context.ops));
