@@ -4,6 +4,9 @@
 #include "byoc/te/target.h"
 
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <algorithm>
 #include <iterator>
@@ -27,10 +30,10 @@ const Names kV3 = {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"
 const Names kV4 = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
 // Features that no level has: sums of products of integers of 8 bits. A level may be followed by
 // them, as in "x86-64-v3+avxvnni".
-constexpr std::string_view kIntegerFeatures[] = {"avx512vnni", "avxvnni"};
+constexpr std::string_view kIntegerFeatures[] = {"amx-int8", "avx512vnni", "avxvnni"};
 constexpr std::string_view kKnown =
-    "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, and x86-64-v3+avxvnni and "
-    "x86-64-v4+avx512vnni";
+    "native, x86-64-v2, x86-64-v3, x86-64-v4, aarch64, and x86-64-v3+avxvnni, "
+    "x86-64-v4+avx512vnni and x86-64-v4+avx512vnni+amx-int8";
 
 // Returns the features of the level and of those below it, sorted.
 Names up_to_level(int level) {
@@ -73,11 +76,29 @@ bool has_extended_bit(unsigned subleaf, bool in_a, unsigned bit) {
   return __get_cpuid_count(7, subleaf, &a, &b, &c, &d) != 0 && ((in_a ? a : c) >> bit & 1) != 0;
 }
 
+// Returns whether the processor has tiles of bytes, and the operating system lets programs use them
+// once they request it (arch_prctl, ARCH_GET_XCOMP_SUPP of asm/prctl.h).
+bool has_tiles_of_bytes() {
+#if defined(__linux__)
+  constexpr unsigned kTiles = 24, kBytes = 25;  // bits of register d
+  constexpr long kGetSupported = 0x1021;
+  constexpr uint64_t kTileData = uint64_t{1} << 18;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  uint64_t supported = 0;
+  return (d >> kTiles & 1) != 0 && (d >> kBytes & 1) != 0 &&
+         syscall(SYS_arch_prctl, kGetSupported, &supported) == 0 && (supported & kTileData) != 0;
+#else
+  return false;
+#endif
+}
+
 // Adds those of kIntegerFeatures that this machine has.
 void add_integer_features(Target& target) {
   if (target.has("avx512f") && has_extended_bit(0, false, 11))
     target.features.emplace_back("avx512vnni");
   if (target.has("avx2") && has_extended_bit(1, true, 4)) target.features.emplace_back("avxvnni");
+  if (target.has("avx512f") && has_tiles_of_bytes()) target.features.emplace_back("amx-int8");
   std::sort(target.features.begin(), target.features.end());
 }
 

@@ -141,7 +141,7 @@ Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::strin
                               const Machine& machine, const EmitOptions& options) {
   BYOC_TRY(Optimised code, emit_optimised(function, symbol, machine, options));
   BYOC_TRY(std::string object, generate(*code.emitted.module, *code.target, CodeKind::kObject));
-  return Kernel{symbol, std::move(object), code.emitted.workspace_bytes};
+  return Kernel{symbol, std::move(object), code.emitted.workspace_bytes, code.emitted.has_tiles};
 }
 
 Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,

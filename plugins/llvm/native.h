@@ -12,6 +12,7 @@ namespace byoc::llvm_plugin {
 struct Kernel {
   std::string symbol, object;
   uint64_t workspace_bytes = 0;
+  bool has_tiles = false;  // the code uses the registers of kTiles
 };
 /// Returns a name made of the function and of the options it is compiled with: equal names
 /// have equal code.

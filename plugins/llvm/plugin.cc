@@ -221,12 +221,12 @@ Kernels compile_all(const sdk::CompileRequest& request, std::span<const Function
 // Links the code that makes the packed constants of all functions.
 Packing packing_of(const Kernels& kernels) {
   std::vector<const ConstantKernel*> makers;
-  for (const auto& constants : kernels.constants) {
+  for (const auto& constants : kernels.constants)
     if (constants) makers.push_back(&*constants);
-  }
   if (makers.empty()) return {};
   const Machine machine = value_of(machine_of(host_target()));
-  return {value_of(link_constants(makers, machine)), compat_of(machine)};
+  const bool has_tiles = std::ranges::any_of(makers, &Kernel::has_tiles, &ConstantKernel::kernel);
+  return {value_of(link_constants(makers, machine)), compat_of(machine, has_tiles)};
 }
 
 // Makes the packed constants of all functions.
@@ -289,7 +289,9 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
   }
   std::string object = value_of(link_native(pointers_to(kernels.of_function), machine,
                                             native_signatures, pointers_to(kernels.callees)));
-  return std::make_unique<NativeModule>(std::move(object), compat_of(machine),
+  const bool has_tiles = std::ranges::any_of(kernels.of_function, &Kernel::has_tiles) ||
+                         std::ranges::any_of(kernels.callees, &Kernel::has_tiles);
+  return std::make_unique<NativeModule>(std::move(object), compat_of(machine, has_tiles),
                                         std::move(signatures), std::move(constants),
                                         std::move(packing));
 }

@@ -4,6 +4,8 @@
 #include <elf.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <bit>
@@ -61,7 +63,26 @@ std::span<const CpuFeature> cpu_features() {
 #endif
 }
 
+// Requests the permission of the operating system to use the registers of tiles, for the whole
+// process (arch_prctl, ARCH_REQ_XCOMP_PERM of asm/prctl.h). Only modules that need them cause it:
+// afterwards, stacks of signal handlers need room for these registers.
+bool may_use_tiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  constexpr unsigned kTilesOfBytes = 25;  // bit of register d
+  static const bool is_given = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> kTilesOfBytes & 1) != 0 &&
+           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return is_given;
+#else
+  return false;
+#endif
+}
+
 bool has_cpu_feature(std::string_view name) {
+  if (name == "amx-int8") return may_use_tiles();
   for (const CpuFeature& feature : cpu_features()) {
     if (feature.name == name) return feature.present;
   }

@@ -146,6 +146,22 @@ const LlvmIntegerCase kLlvmIntegerCases[] = {
      .o = 64,
      .zero_x = 200,
      .function = "relu"},
+    {.name = "product_of_tiles", .n = 37, .c = 192, .h = 0, .o = 64, .zero_x = 9, .on_all = true},
+    {.name = "product_of_more_tiles_than_a_block", .n = 161, .c = 1100, .h = 0, .o = 96},
+    {.name = "product_of_parts_of_tiles",
+     .n = 19,
+     .c = 77,
+     .h = 0,
+     .o = 50,
+     .zero_x = -3,
+     .is_signed = true},
+    {.name = "largest_products_of_tiles",
+     .n = 8,
+     .c = 4096,
+     .h = 0,
+     .o = 32,
+     .is_extreme = true,
+     .on_all = true},
     {.name = "product_of_one_row", .n = 1, .c = 96, .h = 0, .o = 128, .zero_x = 1, .zero_y = 100},
     {.name = "product_of_few_columns",
      .n = 3,
@@ -292,8 +308,8 @@ std::vector<std::string> targets_here(bool all) {
   std::vector<std::string> out;
   const te::Target here = *te::parse_target("native");
   const std::vector<std::string> names =
-      all ? std::vector<std::string>{"x86-64-v2", "x86-64-v3+avxvnni", "x86-64-v4", "x86-64-v3",
-                                     "native"}
+      all ? std::vector<std::string>{"x86-64-v2", "x86-64-v3+avxvnni",    "x86-64-v4",
+                                     "x86-64-v3", "x86-64-v4+avx512vnni", "native"}
           : std::vector<std::string>{"x86-64-v3", "native"};
   for (const std::string& name : names) {
     const te::Target target = *te::parse_target(name);

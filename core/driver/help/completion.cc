@@ -122,7 +122,8 @@ std::string zsh_case(const Command& command, const std::vector<Option>& common) 
 std::string values_of(const Option& option) {
   if (option.value == "WHEN") return "auto always never";
   if (option.value == "CPU")
-    return "native x86-64-v2 x86-64-v3 x86-64-v3+avxvnni x86-64-v4 x86-64-v4+avx512vnni aarch64";
+    return "native x86-64-v2 x86-64-v3 x86-64-v3+avxvnni x86-64-v4 x86-64-v4+avx512vnni "
+           "x86-64-v4+avx512vnni+amx-int8 aarch64";
   if (option.value == "FORMAT") return "npy pb";
   return option.value == "LEVEL" ? option.names == "-O" ? "0 1 2" : "core full" : "";
 }

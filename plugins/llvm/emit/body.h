@@ -2,6 +2,9 @@
 #pragma once
 // Emits statements as LLVM IR: one Body per LLVM function. The body of a parallel loop is a
 // function of its own.
+#include <array>
+#include <functional>
+
 #include "byoc/plugin/abi.h"
 #include "plugins/llvm/analysis/loop_splitting.h"
 #include "plugins/llvm/values/values.h"
@@ -16,6 +19,7 @@ struct Unit {
   std::string symbol;
   bool contract = true;
   uint32_t parallel_loops = 0;  // emitted so far
+  bool has_tiles = false;       // a byte_tiles was emitted
 };
 
 /// Adds a function with all attributes to this unit; internal unless `name` is the unit's symbol.
@@ -64,6 +68,9 @@ class Body {
   Status emit_alloc(const te::Alloc& alloc);
   Status emit_intrinsic(const te::Intrinsic& call);
   Status emit_fma_tile(const te::Intrinsic& call);
+  Status emit_byte_tiles(const te::Intrinsic& call);
+  void repeat_moving(int64_t times, std::array<Value, 2> from, std::array<int64_t, 2> steps,
+                     const std::function<void(Value, Value)>& body);
   Status emit_prefetch(const te::Place& place);
   Status emit_index_error(const te::Intrinsic& error);
 

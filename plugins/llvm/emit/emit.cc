@@ -71,6 +71,7 @@ Result<Emitted> emit_function(const te::LoopFunction& function, const std::strin
   Unit unit{*out.module, machine, plan, symbol, options.contract};
   BYOC_TRY(llvm::Function * body, make_body(unit, function));
   make_entry(unit, body);
+  out.has_tiles = unit.has_tiles;
   return out;
 }
 

@@ -126,6 +126,7 @@ Status Body::emit_intrinsic(const te::Intrinsic& call) {
     BYOC_TRY_STATUS(check_fma_tile(call));
     return emit_fma_tile(call);
   }
+  if (call.declaration && call.name == "byte_tiles") return emit_byte_tiles(call);
   if (call.name == kPrefetch && !call.declaration) {
     if (call.places.size() == 1 && call.args.empty()) return emit_prefetch(call.places[0]);
     return unimplemented(cat(kPrefetch, " takes 1 place and no values, not ", call.places.size(),

@@ -10,4 +10,9 @@ namespace byoc::llvm_plugin {
 /// registers of AVX2.
 te::TensorIntrin fma_tile(int64_t rows, int64_t columns);
 
+/// "byte_tiles": c[m, n] += a[m, q, 4] * b[q, n, 4] of bytes, u8 by i8, in i32, for any number of
+/// rows, at most 32 columns and sums of whole tiles, 16 q: by the instructions of kTiles.
+te::TensorIntrin byte_tiles();
+inline constexpr int64_t kTileColumns = 32, kTileTerms = 64, kTileRows = 32;
+
 }  // namespace byoc::llvm_plugin

@@ -27,9 +27,9 @@ namespace {
 
 // The features that runtime/session/native.cc can check.
 constexpr std::string_view kCheckedFeatures[] = {
-    "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt", "avx",
-    "avx2",     "fma",      "f16c",     "bmi",      "bmi2",       "lzcnt",  "avx512f",
-    "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni"};
+    "sse2",     "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "popcnt",  "avx",
+    "avx2",     "fma",      "f16c",     "bmi",      "bmi2",       "lzcnt",   "avx512f",
+    "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512vnni", "avxvnni", kTiles};
 
 bool is_checked(std::string_view feature) {
   return std::find(std::begin(kCheckedFeatures), std::end(kCheckedFeatures), feature) !=
@@ -76,8 +76,11 @@ te::Target find_host_target() {
   te::Target target;
   auto present = llvm::sys::getHostCPUFeatures();
   for (std::string_view feature : kCheckedFeatures) {
-    if (present.lookup(llvm::StringRef(feature))) target.features.emplace_back(feature);
+    if (feature != kTiles && present.lookup(llvm::StringRef(feature)))
+      target.features.emplace_back(feature);
   }
+  const Result<te::Target> native = te::parse_target("native");  // reads the operating system, too
+  if (native.ok() && native->has(kTiles)) target.features.emplace_back(kTiles);
 #if defined(__aarch64__)
   target.arch = "aarch64";
 #endif
@@ -125,10 +128,11 @@ Result<Machine> machine_of(const te::Target& target) {
   return machine;
 }
 
-std::string compat_of(const Machine& machine) {
+std::string compat_of(const Machine& machine, bool has_tiles) {
   std::string out;
   for (const std::string& feature : machine.features) {
-    if (is_checked(feature)) out += cat(out.empty() ? "" : ",", feature);
+    if (is_checked(feature) && (has_tiles || feature != kTiles))
+      out += cat(out.empty() ? "" : ",", feature);
   }
   return cat("cpu=", out);
 }

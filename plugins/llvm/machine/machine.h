@@ -13,6 +13,9 @@ class TargetMachine;
 
 namespace byoc::llvm_plugin {
 
+/// The feature of processors that multiply tiles of bytes: registers of 16 rows of 64 bytes.
+inline constexpr const char* kTiles = "amx-int8";
+
 /// A kind of processor. Code uses the features that are listed and no others: the runtime checks
 /// the processor for them by name (compat_of). The CPU's name affects scheduling alone.
 struct Machine {
@@ -28,8 +31,9 @@ te::Target host_target();
 /// Returns the machine of a target; an empty cpu means this one. Errors: kInvalidArgument naming an
 /// unknown architecture.
 Result<Machine> machine_of(const te::Target& target);
-/// Returns "cpu=avx2,fma", the machine in the compat string of a native module.
-std::string compat_of(const Machine& machine);
+/// Returns "cpu=avx2,fma", the machine in the compat string of a native module. Tiles are listed
+/// where the code uses them: the runtime then requests them from the operating system.
+std::string compat_of(const Machine& machine, bool has_tiles);
 std::string llvm_version();
 
 /// The effort of code generation: tables need little, code that is executed a few times per call

@@ -36,8 +36,9 @@ TEST(Target, AddsInstructionsForIntegersToALevel) {
   std::erase(short_vectors.features, "avxvnni");
   EXPECT_EQ(print(short_vectors), print(v3));
   EXPECT_TRUE(parsed("x86-64-v4+avxvnni+avx512vnni").has("avx512vnni"));
-  for (const char* name :
-       {"x86-64-v2+avxvnni", "x86-64-v3+avx512vnni", "x86-64-v3+avx", "+avxvnni", "x86-64-v3+"})
+  EXPECT_TRUE(parsed("x86-64-v4+avx512vnni+amx-int8").has("amx-int8"));
+  for (const char* name : {"x86-64-v2+avxvnni", "x86-64-v3+amx-int8", "x86-64-v3+avx512vnni",
+                           "x86-64-v3+avx", "+avxvnni", "x86-64-v3+"})
     EXPECT_EQ(parse_target(name).status().slug(), "unknown-target") << name;
 }
 

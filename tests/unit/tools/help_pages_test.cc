@@ -47,7 +47,8 @@ TEST_F(HelpPages, CompleteCommandsAndOptionsInBash) {
   EXPECT_EQ(offered("byoc verify --js"), "--json\n");
   EXPECT_EQ(offered("byoc --json compile --outp"), "--output\n") << "an option before the command";
   EXPECT_EQ(offered("byoc compile --target x86-64-v"),
-            "x86-64-v2\nx86-64-v3\nx86-64-v3+avxvnni\nx86-64-v4\nx86-64-v4+avx512vnni\n");
+            "x86-64-v2\nx86-64-v3\nx86-64-v3+avxvnni\nx86-64-v4\nx86-64-v4+avx512vnni\n"
+            "x86-64-v4+avx512vnni+amx-int8\n");
   EXPECT_EQ(offered("byoc check-plugin --level f"), "full\n");
 }
 

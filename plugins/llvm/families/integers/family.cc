@@ -15,6 +15,7 @@
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/integers/depthwise.h"
+#include "plugins/llvm/families/integers/tiles.h"
 
 namespace byoc::llvm_plugin::integers {
 namespace {
@@ -239,12 +240,20 @@ void add_computes(const FamilyCall& call, Strategies& out) {
     out.push_back(std::move(sums));
   }
   const int64_t block = std::max<int64_t>(2 * site.target->lanes(sizeof(int32_t)), 8);
-  if (site.op->name == "matmul_integers" && has_panels(site, block))
+  if (site.op->name != "matmul_integers") return;
+  const bool has_tiles = pays_tiles(site);
+  if (has_panels(site, block)) {
     out.push_back(packed_product(has_one_row(site) ? Lane() : by, block));
+    if (has_tiles) out.back().level = kPossible;
+  }
+  if (has_tiles) out.push_back(product_of_tiles());
 }
+
+bool owns(std::string_view compute) { return compute == kTilesCompute; }
 
 }  // namespace
 
-extern const Family kFamily{.name = "integers", .add_computes = add_computes};
+extern const Family kFamily{
+    .name = "integers", .add_computes = add_computes, .owns = owns, .schedules = tiles_schedules};
 
 }  // namespace byoc::llvm_plugin::integers
