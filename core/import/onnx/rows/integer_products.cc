@@ -73,14 +73,30 @@ Floats2 as_floats2(Graph& graph, const Integers& a, size_t a_axis, const Integer
   return std::pair(*first, *second);
 }
 
+// Returns the sums of the columns of a constant matrix as a constant of f32, which has them exactly
+// where exact_product adds them; nullopt for other matrices. Sums of large ones are not folded.
+Value constant_column_sums(Graph& graph, ValueId b) {
+  const std::optional<Ints> values = graph.const_ints(b);
+  const Shape& shape = graph.type(b).shape;
+  if (!values || shape.size() != 2 || !is_static(shape)) return std::nullopt;
+  const auto n = static_cast<size_t>(shape[1].extent());
+  std::vector<float> sums(n);
+  std::vector<int64_t> exact(n);
+  for (size_t k = 0; k < values->size(); ++k) exact[k % n] += (*values)[k];
+  std::copy(exact.begin(), exact.end(), sums.begin());
+  return graph.constant({DType::kF32, {shape[1]}}, Buffer::copy(std::as_bytes(std::span(sums))));
+}
+
 // Adds (a - zero) b as a b - zero (sums of columns), so that the product is one of integers whose
 // scales are known. Returns nothing where the zero point is not one value.
 Value with_late_zero_point(Graph& graph, ValueId product, ValueId zero_point, ValueId b) {
   const Shape& shape = graph.type(zero_point).shape;
   if (!shape.empty() && shape != Shape{Dim(1)}) return std::nullopt;
-  ValueId sums =
-      graph.call("sum", {cast_to(graph, b, DType::kF32)}, {{"axes", Ints{0}}, {"keepdims", false}});
-  ValueId shift = multiply(graph, cast_to(graph, zero_point, DType::kF32), sums);
+  Value sums = constant_column_sums(graph, b);
+  if (!sums)
+    sums = graph.call("sum", {cast_to(graph, b, DType::kF32)},
+                      {{"axes", Ints{0}}, {"keepdims", false}});
+  ValueId shift = multiply(graph, cast_to(graph, zero_point, DType::kF32), *sums);
   return graph.call("subtract", {product, shift});
 }
 
