@@ -59,7 +59,7 @@ Result<std::vector<std::shared_ptr<const Buffer>>> evaluate(const OpDef& op, con
 bool reads_types_alone(const OpDef& op) { return op.name == "shape"; }
 
 bool is_dequantized_weight(const OpDef& op, Types inputs) {
-  return op.name == "dequantize" && dtype_size(inputs[0]->dtype) == 1 &&
+  return op.facts.family == OpFamily::kDequantize && dtype_size(inputs[0]->dtype) == 1 &&
          inputs[0]->shape.size() >= 2;
 }
 

@@ -15,6 +15,8 @@
 // - An annotation reads it, because constants are never wrapped.
 // - It dequantizes the weights of a product whose other operand is dequantized, too: patterns match
 //   products of integers. fold_weights computes what no pattern has matched.
+// - It makes f32 of a large matrix of blocks or of 16-bit floats for a product: use_integers lets
+//   the product read it as it is stored. fold_weights computes it for other products.
 // The constants that it read are left to eliminate_dead_code.
 #include <algorithm>
 #include <charconv>
@@ -51,12 +53,36 @@ const Call* dequantize_at(const Function& function, ValueId value) {
   return call != nullptr && call->op->facts.family == OpFamily::kDequantize ? call : nullptr;
 }
 
-// Adds the weights of products of two dequantized operands.
-void add_weights_of_integers(const Function& function, std::vector<bool>& keep) {
+// Returns whether a value is a matrix of blocks, or of 16-bit floats, made f32.
+bool is_stored_matrix(const Function& function, ValueId value) {
+  const Node& node = function.nodes[value.node];
+  auto* call = std::get_if<Call>(&node.kind);
+  if (call == nullptr || node.types[0]->dtype != DType::kF32 || node.types[0]->shape.size() != 2)
+    return false;
+  const OpFamily family = call->op->facts.family;
+  if (family != OpFamily::kDequantize && family != OpFamily::kCast) return false;
+  const DType stored = function.type(function.args(node)[0])->dtype;
+  const bool is_half = stored == DType::kF16 || stored == DType::kBF16;
+  const bool is_narrow = family == OpFamily::kCast ? is_half : call->attrs->has("block");
+  Result<int64_t> count = num_elements(node.types[0]->shape);
+  return is_narrow && count.ok() && *count >= kLeastStored;
+}
+
+// Returns whether a node is a product of floats by a matrix.
+bool is_plain_product(const Node& node) {
+  auto* call = std::get_if<Call>(&node.kind);
+  return call != nullptr && call->op->facts.family == OpFamily::kProduct &&
+         call->op->facts.is_plain && call->op->facts.weight == 1;
+}
+
+// Adds the weights of products of two dequantized operands, and stored matrices.
+void add_kept_weights(const Function& function, std::vector<bool>& keep) {
   for (const Node& node : function.nodes) {
     auto* call = std::get_if<Call>(&node.kind);
     if (call == nullptr || call->op->kind != FusionKind::kAnchor) continue;
     auto args = function.args(node);
+    if (args.size() > 1 && is_plain_product(node) && is_stored_matrix(function, args[1]))
+      keep[args[1].node] = true;
     if (args.size() < 2 || !dequantize_at(function, args[0])) continue;
     const Call* weights = dequantize_at(function, args[1]);
     if (weights == nullptr) continue;
@@ -204,16 +230,18 @@ Result<IRModule> fold(IRModule module, const PassContext& context, bool keeps_we
   for (auto& [name, function] : module.functions) {
     if (is_settled(function)) continue;
     std::vector<bool> keep = read_by_annotations(function);
-    if (keeps_weights) add_weights_of_integers(function, keep);
+    if (keeps_weights) add_kept_weights(function, keep);
     function = ConstantFolder(module, function, budget, std::move(keep)).run();
   }
   return module;
 }
 
-bool has_dequantize(const IRModule& module) {
+// Returns whether there is an op that fold_constants may have kept as a weight.
+bool has_weights(const IRModule& module) {
   for (const auto& [name, function] : module.functions) {
     for (uint32_t k = 0; k < function.nodes.size(); ++k) {
-      if (dequantize_at(function, {k, 0}) != nullptr) return true;
+      if (dequantize_at(function, {k, 0}) != nullptr || is_stored_matrix(function, {k, 0}))
+        return true;
     }
   }
   return false;
@@ -226,7 +254,7 @@ Result<IRModule> fold_constants(IRModule module, const PassContext& context) {
 }
 
 Result<IRModule> fold_weights(IRModule module, const PassContext& context) {
-  if (!has_dequantize(module)) return module;
+  if (!has_weights(module)) return module;
   return fold(std::move(module), context, false);
 }
 

@@ -10,6 +10,9 @@
 
 namespace byoc::simplify {
 
+/// The elements of a matrix that is worth its narrow form: it stays until plugins have chosen.
+inline constexpr int64_t kLeastStored = 4096;
+
 inline bool is_constant(const Node& node) { return std::holds_alternative<Constant>(node.kind); }
 /// Returns true when the body must stay as it is, because a plugin relies on it: captures name its
 /// nodes, or it is a region of the partition.

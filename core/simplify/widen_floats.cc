@@ -10,8 +10,9 @@
 //           return %3
 // A chain ends at results of the function, at calls, control flow, and ops that have no f32 form. A
 // cast of the model to f16 rounds. A cast of a value of a chain reads it before it is rounded. Ops
-// that move elements stay in 16 bits where no operand is a value of a chain. Functions with
-// annotations stay as they are.
+// that move elements stay in 16 bits where no operand is a value of a chain. Constants become f32,
+// but for large matrices that a product reads: these get a cast, which fold_constants keeps.
+// Functions with annotations stay as they are.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -29,6 +30,19 @@ using namespace simplify;
 bool is_small(TypeId type) { return type->dtype == DType::kF16 || type->dtype == DType::kBF16; }
 TypeId widened(TypeId type) {
   return is_small(type) ? TypeId(TensorType{DType::kF32, type->shape}) : type;
+}
+
+// Returns whether operand k of a node is a constant matrix of a product of floats, of a size that
+// is worth its narrow form.
+bool is_stored_weight(const Function& function, const Node& node, size_t k) {
+  const OpFacts& facts = std::get<Call>(node.kind).op->facts;
+  if (facts.family != OpFamily::kProduct || !facts.is_plain || facts.weight != static_cast<int>(k))
+    return false;
+  const ValueId weight = function.args(node)[k];
+  const Shape& shape = function.type(weight)->shape;
+  Result<int64_t> count = num_elements(shape);
+  return is_constant(function.nodes[weight.node]) && shape.size() == 2 && count.ok() &&
+         *count >= kLeastStored;
 }
 
 bool moves_elements(const OpDef& op) {
@@ -51,7 +65,7 @@ class Widener {
   Result<bool> rewrite_cast(uint32_t node, const Call& call);
   Result<bool> widen(uint32_t node, const Call& call);
   ValueId narrow(ValueId old);
-  Result<ValueId> wide(ValueId old);
+  Result<ValueId> wide(ValueId old, bool stays_stored = false);
   ValueId add_cast(ValueId now, DType to, Symbol loc);
   bool is_of_chain(ValueId old) const { return of_chains_.contains(key(old)); }
   void set_wide(ValueId old, ValueId now);
@@ -84,12 +98,13 @@ ValueId Widener::narrow(ValueId old) {
   return rewriter_.map(old);
 }
 
-// Returns the new value as f32.
-Result<ValueId> Widener::wide(ValueId old) {
+// Returns the new value as f32. `stays_stored`: a constant keeps its bits.
+Result<ValueId> Widener::wide(ValueId old, bool stays_stored) {
   if (auto known = wide_.find(key(old)); known != wide_.end()) return known->second;
   const Node& node = from().nodes[old.node];
   ValueId now;
-  if (auto* constant = std::get_if<Constant>(&node.kind)) {
+  auto* constant = std::get_if<Constant>(&node.kind);
+  if (constant != nullptr && !stays_stored) {
     const TypeId in[] = {node.types[0]}, out[] = {widened(node.types[0])};
     const Buffer* data[] = {constant->data};
     BYOC_TRY(auto values, evaluate(cast_, {{"to", DType::kF32}}, in, out, data));
@@ -117,9 +132,10 @@ Result<bool> Widener::widen(uint32_t k, const Call& call) {
   Result<std::vector<TypeId>> types = infer_types(*call.op, in, *call.attrs);
   if (!types.ok() || *types != out) return false;
   std::vector<ValueId> args;
-  for (ValueId arg : from().args(node)) {
+  for (size_t at = 0; at < from().args(node).size(); ++at) {
+    const ValueId arg = from().args(node)[at];
     if (is_small(from().type(arg))) {
-      BYOC_TRY(ValueId now, wide(arg));
+      BYOC_TRY(ValueId now, wide(arg, is_stored_weight(from(), node, at)));
       args.push_back(now);
     } else {
       args.push_back(rewriter_.map(arg));

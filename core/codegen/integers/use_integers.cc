@@ -9,6 +9,7 @@
 //   after:  %1 = conv2d_integers(%0, %w) {pad_value=xz}
 //           %2 = add(%1, %start)                the bias in steps of the sums, zero points
 //           %3 = requantize(%2, %factors) {max=255, min=0, to=u8, zero_point=yz}
+// Products with constant matrices of few bits read them as they are stored (stored_weights.h).
 // Plugins whose patterns match such ops come before: a match is a composite by now.
 #include <algorithm>
 
@@ -16,22 +17,30 @@
 #include "byoc/pass/codegen.h"
 #include "core/codegen/integers/exact.h"
 #include "core/codegen/integers/products.h"
+#include "core/codegen/integers/stored_weights.h"
 #include "core/codegen/integers/sums.h"
 
 namespace byoc {
 namespace {
 
+struct WantedOps {
+  integers::Wanted integers;
+  integers::WantedStored stored;
+};
+
 // Returns the ops that the first default codegen lists.
-Result<integers::Wanted> wanted_integers(const PassContext& context) {
-  integers::Wanted out;
+Result<WantedOps> wanted_ops(const PassContext& context) {
+  WantedOps out;
   if (context.defaults.empty() || !context.plugins) return out;
   const Plugin* plugin = context.plugins->find(context.defaults[0]);
   if (plugin == nullptr) return out;  // fuse_ops reports it
   BYOC_TRY(std::vector<WantedLayout> rows, plugin->layouts(context.target_json));
   for (const WantedLayout& row : rows) {
-    out.convolutions |= row.op == "conv2d_integers";
-    out.products |= row.op == "matmul_integers";
-    out.sums |= row.op == "add_integers";
+    out.integers.convolutions |= row.op == "conv2d_integers";
+    out.integers.products |= row.op == "matmul_integers";
+    out.integers.sums |= row.op == "add_integers";
+    out.stored.blocks |= row.op == "matmul_blocks";
+    out.stored.widened |= row.op == "matmul_widened";
   }
   return out;
 }
@@ -51,12 +60,16 @@ bool has_dequantize(const Function& function) {
 }  // namespace
 
 Result<IRModule> use_integers(IRModule module, const PassContext& context) {
-  BYOC_TRY(const integers::Wanted wanted, wanted_integers(context));
-  if (!wanted.convolutions && !wanted.products && !wanted.sums) return module;
+  BYOC_TRY(const WantedOps all, wanted_ops(context));
+  const integers::Wanted& wanted = all.integers;
+  const bool has_stored = all.stored.blocks || all.stored.widened;
+  const bool has_integers = wanted.convolutions || wanted.products || wanted.sums;
+  if (!has_integers && !has_stored) return module;
   for (auto& [name, function] : module.functions) {
     if (!is_plain(function)) continue;
+    if (has_stored) function = integers::with_stored_weights(function, *context.ops, all.stored);
     if (wanted.products) function = integers::with_exact_products(module, function, *context.ops);
-    if (!has_dequantize(function)) continue;
+    if (!has_integers || !has_dequantize(function)) continue;
     BYOC_TRY(function, integers::with_integer_products(module, function, *context.ops, wanted));
     if (wanted.sums) {
       BYOC_TRY(function, integers::with_integer_sums(module, function, *context.ops));

@@ -51,7 +51,7 @@ ValueId unpacked(Graph& graph, ValueId packed, const Blocks& blocks) {
   return reshaped(graph, entries_of(graph, packed, blocks.bits), {blocks.n, -1});
 }
 
-// Returns the zero points as [n, blocks, 1], or one for all.
+// Returns the zero points as [n, blocks, 1], or one for all, for entries as numbers.
 ValueId zero_points(Graph& graph, const Blocks& blocks, DType dtype) {
   Value given = graph.optional_input(3);
   if (!given) return graph.scalar(dtype, static_cast<double>(1 << (blocks.bits - 1)));
@@ -75,9 +75,8 @@ Status check_packed(Graph& graph, const Blocks& blocks) {
                      "block"));
 }
 
-Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Blocks blocks, read_blocks(node));
-  BYOC_TRY_STATUS(check_packed(graph, blocks));
+// Returns the matrix [k, n] as ops on entries, for 2 bits.
+ValueId matrix_of_entries(Graph& graph, const Blocks& blocks) {
   const DType dtype = graph.type(graph.input(2)).dtype;
   ValueId codes = reshaped(graph, unpacked(graph, graph.input(1), blocks),
                            {blocks.n, blocks.count(), blocks.size});
@@ -87,7 +86,39 @@ Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
   ValueId weight =
       reshaped(graph, multiply(graph, shift, scales), {blocks.n, blocks.count() * blocks.size});
   if (blocks.count() * blocks.size != blocks.k) weight = sliced(graph, weight, 1, 0, blocks.k);
-  ValueId y = graph.call("matmul", {graph.input(0), transposed(graph, weight, {1, 0})});
+  return transposed(graph, weight, {1, 0});
+}
+
+// Returns the matrix [k, n] of f32 as one op, which products may compute from the packed bytes.
+ValueId matrix_of_blocks(Graph& graph, const Blocks& blocks) {
+  auto grains = [&](ValueId x) {
+    const bool is_held = graph.type(x).dtype == DType::kU8 || graph.type(x).dtype == DType::kF16;
+    return reshaped(graph, is_held ? x : cast_to(graph, x, DType::kF32),
+                    {blocks.n, blocks.count()});
+  };
+  std::vector<ValueId> args = {
+      reshaped(graph, graph.input(1), {blocks.n, blocks.count() * blocks.size * blocks.bits / 8}),
+      grains(graph.input(2))};
+  if (Value given = graph.optional_input(3)) {
+    if (graph.type(*given).dtype == DType::kU8)
+      given = sliced(graph, unpacked(graph, *given, blocks), 1, 0, blocks.count());
+    args.push_back(grains(*given));
+  }
+  return graph.call("dequantize_blocks", args,
+                    {{"bits", blocks.bits}, {"block", blocks.size}, {"rows", blocks.k}});
+}
+
+Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(Blocks blocks, read_blocks(node));
+  BYOC_TRY_STATUS(check_packed(graph, blocks));
+  const DType dtype = graph.type(graph.input(0)).dtype;
+  ValueId y;
+  if (blocks.bits == 2) {
+    y = graph.call("matmul", {graph.input(0), matrix_of_entries(graph, blocks)});
+  } else {
+    ValueId x = cast_to(graph, graph.input(0), DType::kF32);
+    y = cast_to(graph, graph.call("matmul", {x, matrix_of_blocks(graph, blocks)}), dtype);
+  }
   if (Value bias = graph.optional_input(5)) y = add(graph, y, *bias);
   return std::vector{y};
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/codegen/integers/stored_weights.h"
+
+#include <algorithm>
+
+#include "byoc/base/check.h"
+#include "byoc/ir/visit.h"
+
+namespace byoc::integers {
+namespace {
+
+const Call* call_at(const Function& function, uint32_t node) {
+  return std::get_if<Call>(&function.nodes[node].kind);
+}
+
+// Returns true for rows times a matrix, without a factor.
+bool is_plain_product(const Function& function, const Node& node) {
+  const Call* call = std::get_if<Call>(&node.kind);
+  if (call == nullptr || (call->op->name != "matmul" && call->op->name != "gemm")) return false;
+  const TypeId x = function.type(function.args(node)[0]), y = node.types[0];
+  return x->dtype == DType::kF32 && x->shape.size() >= 2 && y->shape.size() >= 2 &&
+         is_static(y->shape) && is_static(x->shape) && !call->attrs->b("trans_a", false) &&
+         call->attrs->f("alpha", 1) == 1;
+}
+
+class Storer {
+ public:
+  Storer(const Function& function, const OpRegistry& ops, const WantedStored& wanted)
+      : rewriter_(function), ops_(ops), wanted_(wanted), left_(readers_of(function)) {
+    for (uint32_t count : left_) is_read_.push_back(count > 0);
+  }
+  Function run() &&;
+
+ private:
+  static std::vector<uint32_t> readers_of(const Function& function) {
+    const UseCounts uses(function);
+    std::vector<uint32_t> out;
+    for (uint32_t node = 0; node < function.nodes.size(); ++node) out.push_back(uses.of_node(node));
+    return out;
+  }
+  bool has_constants(const Node& node) const {
+    const Function& from = rewriter_.from();
+    return std::ranges::all_of(from.args(node), [&](ValueId arg) {
+      return std::holds_alternative<Constant>(from.nodes[arg.node].kind);
+    });
+  }
+  const OpDef* product_with(uint32_t weight, bool is_transposed) const;
+  void replace(uint32_t node, const OpDef& op);
+
+  Rewriter rewriter_;
+  const OpRegistry& ops_;
+  const WantedStored& wanted_;
+  std::vector<uint32_t> left_;  // per node: readers that still read it
+  std::vector<bool> is_read_;   // per node: it had readers
+};
+
+// Returns the op that multiplies by the operands of `weight`, or null.
+const OpDef* Storer::product_with(uint32_t weight, bool is_transposed) const {
+  const Function& from = rewriter_.from();
+  const Call* call = call_at(from, weight);
+  const Node& node = from.nodes[weight];
+  if (call == nullptr || node.types[0]->shape.size() != 2 || !has_constants(node)) return nullptr;
+  if (call->op->name == "dequantize_blocks")
+    return wanted_.blocks && !is_transposed ? ops_.find("matmul_blocks") : nullptr;
+  if (call->op->name != "cast" || node.types[0]->dtype != DType::kF32) return nullptr;
+  const DType stored = from.type(from.args(node)[0])->dtype;
+  const bool is_half = stored == DType::kF16 || stored == DType::kBF16;
+  return wanted_.widened && is_half ? ops_.find("matmul_widened") : nullptr;
+}
+
+void Storer::replace(uint32_t k, const OpDef& op) {
+  const Function& from = rewriter_.from();
+  const Node& node = from.nodes[k];
+  const uint32_t weight = from.args(node)[1].node;
+  std::vector<ValueId> args = {rewriter_.map(from.args(node)[0])};
+  for (ValueId arg : from.args(from.nodes[weight])) args.push_back(rewriter_.map(arg));
+  Attrs attrs;
+  if (op.name == "matmul_blocks") {
+    const Attrs& of_weight = *call_at(from, weight)->attrs;
+    attrs = {{"bits", of_weight.i("bits")}, {"block", of_weight.i("block")}};
+  } else {
+    attrs = {{"trans_b", call_at(from, k)->attrs->b("trans_b", false)}};
+  }
+  Result<Attrs> complete = complete_attrs(op, std::move(attrs));
+  BYOC_CHECK(complete.ok(), complete.status().to_string());
+  const std::vector<TypeId> types{node.types[0]};
+  rewriter_.replace(
+      k, rewriter_.to().add_call(&op, intern(*std::move(complete)), args, types, node.loc));
+}
+
+Function Storer::run() && {
+  const Function& from = rewriter_.from();
+  std::vector<const OpDef*> products(from.nodes.size(), nullptr);
+  for (uint32_t k = 0; k < from.nodes.size(); ++k) {
+    if (!is_plain_product(from, from.nodes[k])) continue;
+    const uint32_t weight = from.args(from.nodes[k])[1].node;
+    products[k] = product_with(weight, call_at(from, k)->attrs->b("trans_b", false));
+    if (products[k] != nullptr) --left_[weight];
+  }
+  for (uint32_t k = 0; k < from.nodes.size(); ++k) {
+    if (products[k] != nullptr) replace(k, *products[k]);
+    else if (left_[k] > 0 || !is_read_[k]) rewriter_.copy(k);
+  }
+  return std::move(rewriter_).finish();
+}
+
+}  // namespace
+
+Function with_stored_weights(const Function& function, const OpRegistry& ops,
+                             const WantedStored& wanted) {
+  return Storer(function, ops, wanted).run();
+}
+
+}  // namespace byoc::integers

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices in blocks and products with them. Expected values: by hand from (code - zero point) *
+// scale; the order of the entries in a byte is that of ONNX Runtime's MatMulNBits.
+#include "support/run_op.h"
+
+namespace byoc::testing {
+namespace {
+
+// Two columns of ten rows in blocks of eight: the second block of a column has two entries.
+const Values kNibbles = tensor(DType::kU8, {2, 8},
+                               {0x98, 0xba, 0xdc, 0xfe, 0x08, 0, 0, 0,  //
+                                0x10, 0x32, 0x54, 0x76, 0xf7, 0, 0, 0});
+const Values kGrainScale = f32({2, 2}, {0.5, 2, 1, 4});
+const Attrs kBlocks = {{"block", 8}};
+
+Attrs with_rows(Attrs attrs, int64_t rows) {
+  attrs.set("rows", rows);
+  return attrs;
+}
+
+TEST(DequantizeBlocks, HasTheEvenEntryInTheLowHalf) {
+  expect_close(run_op1("dequantize_blocks", {kNibbles, kGrainScale}, with_rows(kBlocks, 10)),
+               f32({10, 2}, {0,   -8, 0.5, -7, 1,   -6, 1.5, -5, 2,   -4,  //
+                             2.5, -3, 3,   -2, 3.5, -1, 0,   -4, -16, 28}));
+}
+
+TEST(DequantizeBlocks, SubtractsZeroPoints) {
+  const Values zero = tensor(DType::kU8, {2, 2}, {8, 0, 0, 15});
+  expect_close(run_op1("dequantize_blocks", {kNibbles, kGrainScale, zero}, with_rows(kBlocks, 10)),
+               f32({10, 2}, {0,   0, 0.5, 1, 1,   2, 1.5, 3,   2, 4,  //
+                             2.5, 5, 3,   6, 3.5, 7, 16,  -32, 0, 0}));
+  const Values half = tensor(DType::kF16, {2, 2}, {7.5, 0, 0, 15});
+  EXPECT_EQ(
+      run_op1("dequantize_blocks", {kNibbles, kGrainScale, half}, with_rows(kBlocks, 10)).values[0],
+      0.25);
+}
+
+TEST(DequantizeBlocks, OfBytes) {
+  const Values codes = tensor(DType::kU8, {1, 8}, {0, 255, 128, 129, 1, 2, 3, 4});
+  expect_close(run_op1("dequantize_blocks", {codes, tensor(DType::kF16, {1, 1}, {0.5})},
+                       {{"block", 8}, {"bits", 8}, {"rows", 4}}),
+               f32({4, 1}, {-64, 63.5, 0, 0.5}));
+}
+
+TEST(MatmulBlocks, MultipliesRows) {
+  const Values x = f32({2, 1, 10}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
+                                    0, 1, 0, 0, 0, 0, 0, 0, 2, 1});
+  expect_close(run_op1("matmul_blocks", {x, kNibbles, kGrainScale}, kBlocks),
+               f32({2, 1, 2}, {0, -8, -15.5, 13}));
+}
+
+TEST(MatmulWidened, MultipliesRowsByBothForms) {
+  const Values x = f32({1, 2}, {2, -1});
+  expect_close(run_op1("matmul_widened", {x, tensor(DType::kF16, {2, 3}, {1, 2, 3, 4, 5, 6})}),
+               f32({1, 3}, {-2, -1, 0}));
+  expect_close(run_op1("matmul_widened", {x, tensor(DType::kBF16, {3, 2}, {1, 2, 3, 4, 5, 6})},
+                       {{"trans_b", true}}),
+               f32({1, 3}, {0, 2, 4}));
+}
+
+TEST(BlockProducts, RefuseOperandsThatDoNotFit) {
+  using ::testing::HasSubstr;
+  const TensorType codes = type_of(DType::kU8, {5, 16}), scale = type_of(DType::kF32, {5, 1});
+  const TensorType x = type_of(DType::kF32, {3, 20});
+  EXPECT_EQ(infer("matmul_blocks", {x, codes, scale}), "f32[3,5]");
+  EXPECT_EQ(infer("dequantize_blocks", {codes, scale}, {{"rows", 20}}), "f32[20,5]");
+  EXPECT_THAT(infer("matmul_blocks", {type_of(DType::kF32, {3, 40}), codes, scale}),
+              HasSubstr("codes is u8[5,16], expected u8[5,32]"));
+  EXPECT_THAT(infer("matmul_blocks", {x, codes, type_of(DType::kF32, {5, 2})}),
+              HasSubstr("scale is f32[5,2], expected f32[5,1]"));
+  EXPECT_THAT(infer("matmul_blocks", {x, codes, scale, type_of(DType::kU8, {5})}),
+              HasSubstr("zero_point is u8[5], expected u8[5,1]"));
+  EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"bits", 3}}), HasSubstr("bits is 3"));
+  EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"block", 12}}), HasSubstr("block 12"));
+  EXPECT_THAT(infer("matmul_blocks", {type_of(DType::kF16, {3, 20}), codes, scale}),
+              HasSubstr("x is f16[3,20]"));
+  EXPECT_THAT(infer("matmul_widened", {x, type_of(DType::kF16, {21, 4})}),
+              HasSubstr("x has 20 columns, the matrix has 21 rows"));
+  EXPECT_THAT(infer("matmul_widened", {x, type_of(DType::kF32, {20, 4})}),
+              HasSubstr("weight is f32[20,4]"));
+}
+
+}  // namespace
+}  // namespace byoc::testing
