@@ -81,7 +81,8 @@ std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json)
   const bool is_wide = target_of(target_json).lanes(sizeof(float)) >= 16;
   std::vector<sdk::WantedLayout> rows = {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
   if (is_wide) rows = {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}};
-  for (const char* op : {"conv2d_integers", "matmul_integers", "add_integers"})
+  for (const char* op :
+       {"conv2d_integers", "matmul_integers", "add_integers", "matmul_blocks", "matmul_widened"})
     rows.push_back({op, 1});
   return rows;
 }

@@ -137,13 +137,15 @@ TEST(TheLlvmPlugin, ListsBlocksOfAVectorOrTwo) {
   const Plugin* llvm = plugins->find("llvm");
   if (llvm == nullptr) GTEST_SKIP() << "the llvm plugin is not built";
   for (const char* cpu : {"x86-64-v2", "x86-64-v3", "aarch64"}) {
-    EXPECT_THAT(rows_of(*llvm, cat(R"({"cpu":")", cpu, R"("})")),
-                ElementsAre("conv2d:8", "matmul:16", "matmul:8", "conv2d_integers:1",
-                            "matmul_integers:1", "add_integers:1"))
+    EXPECT_THAT(
+        rows_of(*llvm, cat(R"({"cpu":")", cpu, R"("})")),
+        ElementsAre("conv2d:8", "matmul:16", "matmul:8", "conv2d_integers:1", "matmul_integers:1",
+                    "add_integers:1", "matmul_blocks:1", "matmul_widened:1"))
         << cpu;
   }
-  const auto wide = ElementsAre("conv2d:16", "conv2d:8", "matmul:32", "matmul:16",
-                                "conv2d_integers:1", "matmul_integers:1", "add_integers:1");
+  const auto wide =
+      ElementsAre("conv2d:16", "conv2d:8", "matmul:32", "matmul:16", "conv2d_integers:1",
+                  "matmul_integers:1", "add_integers:1", "matmul_blocks:1", "matmul_widened:1");
   EXPECT_THAT(rows_of(*llvm, R"({"cpu":"x86-64-v4"})"), wide);
   EXPECT_FALSE(llvm->layouts(R"({"cpu":"no such cpu"})").ok());
 }

@@ -6,6 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/analysis/walk.h"
+#include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -29,8 +30,10 @@ Tensors tensors_read(const te::Stage& stage) {
   return out;
 }
 
+// Returns true for stages that are worth storing: a narrow matrix stays narrow.
 bool is_of_strategy(const te::Stage& stage) {
-  return std::holds_alternative<te::Compute>(stage.kind) && stage.compute != "direct";
+  return std::holds_alternative<te::Compute>(stage.kind) && stage.compute != "direct" &&
+         stage.role != topi::kUnpackedRole;
 }
 
 class Hoister {

@@ -15,7 +15,8 @@ namespace {
 using te::Dag;
 using te::Schedule;
 
-constexpr int64_t kFunction = 20;  // operations of exp and the like
+constexpr int64_t kFunction = 20;     // operations of exp and the like
+constexpr int64_t kWrittenTerms = 8;  // of a matrix that is unpacked
 
 // Returns the axis of `sums` that `y` has as two, the rank of both when they have one shape.
 std::optional<size_t> fused_axis_of(const te::Exprs& a, const te::Exprs& b) {
@@ -64,6 +65,7 @@ class Tiler {
   Status order_at_once();
   Status order_in_chunks();
   Status order_tile();
+  Status unpack_inside(const std::string& stage);
   Status finish_producers();
   bool ends_with_function() const;
   size_t rank() const { return dag_.stages[what_.anchor].outputs[0].rank(); }
@@ -78,6 +80,7 @@ class Tiler {
   const Tiling& tiling_;
   Schedule schedule_;
   std::string sums_, tile_, result_;  // stages
+  std::string around_;                // the loop around a panel, or a chunk of one
 };
 
 const Tiling::Part* Tiler::tiled(size_t axis) const {
@@ -205,7 +208,8 @@ Status Tiler::order_at_once() {
   BYOC_TRY(std::vector<std::string> outer, panels(inner));
   if (!tiling_.panel.empty()) {
     BYOC_TRY_STATUS(tile_loops(result_, outer, panel_axes(), inner));
-    return parallelise(outer, outer.size()).status();
+    BYOC_TRY(around_, parallelise(outer, outer.size()));
+    return {};
   }
   std::vector<size_t> axes(rank());
   std::iota(axes.begin(), axes.end(), 0);
@@ -245,6 +249,7 @@ Status Tiler::order_in_chunks() {
   }
   for (size_t axis : panel_axes()) axes.push_back(axis);
   for (size_t axis : axes) loops.push_back(name("i", axis));
+  around_ = terms + ".o";
   return tile_loops(sums_, {terms + ".o"}, axes, loops);
 }
 
@@ -270,6 +275,19 @@ Status Tiler::order_tile() {
   return schedule_.vectorize(tile_, inner.back());
 }
 
+// Computes a producer in the loop around the panels, or chunks, that read it: vectors of its last
+// axis, parts of the axis before written out, which share what they are made of.
+Status Tiler::unpack_inside(const std::string& stage) {
+  const bool is_chunked = tiling_.chunk.factor > 0;
+  const std::vector<std::string> loops = schedule_.loops(stage);
+  BYOC_CHECK(loops.size() > 1, "panels read ", stage);
+  BYOC_TRY_STATUS(schedule_.compute_at(stage, is_chunked ? sums_ : result_, around_));
+  const std::string& terms = loops[loops.size() - 2];
+  BYOC_TRY_STATUS(schedule_.split(stage, terms, kWrittenTerms));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, terms + ".i"));
+  return schedule_.vectorize(stage, loops.back());
+}
+
 // Schedules producers, such as padding: they run once, before the tiles, their rows over
 // the thread pool.
 Status Tiler::finish_producers() {
@@ -280,6 +298,10 @@ Status Tiler::finish_producers() {
     std::optional<int64_t> extent = te::as_int(compute->axes[last].extent);
     const std::string& stage = dag_.stages[s].name;
     if (!extent || *extent == 0) continue;
+    if (dag_.stages[s].role == kUnpackedRole && !around_.empty()) {
+      BYOC_TRY_STATUS(unpack_inside(stage));
+      continue;
+    }
     if (last > 1) {
       BYOC_TRY_STATUS(schedule_.fuse(stage, "i0", "i1"));
       BYOC_TRY_STATUS(schedule_.parallel(stage, "i0.i1"));

@@ -10,6 +10,10 @@ namespace byoc::llvm_plugin::topi {
 /// of those that read one pixel, and of others.
 inline constexpr const char *kJoinedCompute = "pointwise_joined", *kJoinedWindows = "joined";
 
+/// The role of a stage before the anchor that is larger than what it reads: each panel, or chunk,
+/// computes the part that it reads, and it is not stored as a constant.
+inline constexpr const char* kUnpackedRole = "unpacked";
+
 struct Tiling {
   struct Part {
     size_t axis;     // of the anchor's result

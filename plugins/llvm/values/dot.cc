@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of four products of bytes, or two of i16, as one instruction where the processor has it.
+// Sums of four products of bytes, or two of i16, as one instruction where the processor has it; and
+// the numbers of integers of four bits.
 #include <algorithm>
 #include <array>
 
 #include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
 #include "llvm/IR/IntrinsicsX86.h"
+#include "plugins/llvm/values/tables.h"
 #include "plugins/llvm/values/values.h"
 
 namespace byoc::llvm_plugin {
@@ -192,6 +194,23 @@ llvm::Value* Values::dot(const te::Expr& x) {
     out = out == nullptr ? part : joined_lanes(out, part);
   }
   return out;
+}
+
+// Emits the f32 of (word & 15) - shift, lanes of i32, as one look-up. Returns null for all else.
+llvm::Value* Values::number_of_nibble(const te::Binary& x) {
+  const auto* shift = std::get_if<te::FloatImm>(&x.b->kind);
+  const auto* number = std::get_if<te::Cast>(&x.a->kind);
+  if (x.op != te::BinaryOp::kSubtract || shift == nullptr || number == nullptr ||
+      x.a.dtype() != DType::kF32 || !has_tables(machine_) || !varies(x.a))
+    return nullptr;
+  const auto* low = std::get_if<te::Binary>(&number->x->kind);
+  if (low == nullptr || low->op != te::BinaryOp::kAnd || number->x.dtype() != DType::kI32 ||
+      te::as_int(low->b) != static_cast<int64_t>(kTable) - 1)
+    return nullptr;
+  double table[kTable];
+  for (unsigned k = 0; k < kTable; ++k) table[k] = static_cast<double>(k) - shift->value;
+  return in_lanes_of_tables(b_, value(low->a),
+                            [&](Value index) { return look_up(b_, table, index); });
 }
 
 // Returns the lanes of `a`, then those of `b`, of which there may be fewer.

@@ -276,6 +276,7 @@ llvm::Value* Values::make_binary(const te::Binary& x) {
   }
   if (Value ratio = silu(x)) return ratio;
   if (Value sum = one_and_exp(x)) return sum;
+  if (Value number = number_of_nibble(x)) return number;
   Value a = value(x.a), b = value(x.b);
   if (is_natural_division(x)) return division(x, a, b);
   return ops_.binary(x.op, dtype, a, b);

@@ -82,6 +82,7 @@ class Values {
   Value make_binary(const te::Binary& x);
   Value silu(const te::Binary& x);
   Value one_and_exp(const te::Binary& x);
+  Value number_of_nibble(const te::Binary& x);
   Value dot(const te::Expr& x);
   Value joined_lanes(Value a, Value b);
   Value make_cast(DType to, const te::Expr& x);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with constant matrices in blocks of 4 and 8 bits, and of 16-bit floats, on random shapes
+// against sums by their definition in f64.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "byoc/text/builder.h"
+#include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/family.h"
+#include "plugins/llvm/machine/machine.h"
+#include "unit/llvm/run_loops.h"
+
+namespace byoc {
+namespace {
+
+constexpr double kUnits = 2e-6;  // of the sum of the largest magnitudes that the format has
+
+/// A product of x [.., k] with a matrix [k, n]. `bits`: 4, 8, or 16 for bf16, whose form may be
+/// transposed.
+struct Narrow {
+  Ints rows;
+  int64_t k, n, bits, block;
+  bool has_zeros, is_transposed;
+  int64_t count() const { return (k + block - 1) / block; }
+  bool has_blocks() const { return bits < 16; }
+};
+
+/// Operands in the order of the op, and the matrix.
+struct Operands {
+  std::vector<test::Data> data;
+  std::vector<TensorType> types;
+  std::vector<double> matrix;     // [k, n]
+  std::vector<double> magnitude;  // [n]: the largest entry of a column that the format has
+};
+
+size_t size(int64_t n) { return static_cast<size_t>(n); }
+
+void add(Operands& to, test::Data data, const Ints& extents) {
+  to.types.push_back({data.dtype, make_shape(extents)});
+  to.data.push_back(std::move(data));
+}
+
+void add_blocks(Operands& to, const Narrow& c, std::minstd_rand& random) {
+  const int64_t bytes = c.count() * c.block * c.bits / 8, middle = int64_t{1} << (c.bits - 1);
+  std::vector<uint8_t> codes(size(c.n * bytes)), zeros(size(c.n * c.count()));
+  std::vector<float> scales(zeros.size());
+  for (uint8_t& code : codes) code = static_cast<uint8_t>(random() >> 7);
+  for (uint8_t& zero : zeros) zero = static_cast<uint8_t>(random() % size(2 * middle));
+  for (float& scale : scales) scale = 0.01f + static_cast<float>(random() % 100) / 1000;
+  to.matrix.resize(size(c.k * c.n)), to.magnitude.resize(size(c.n));
+  for (int64_t column = 0; column < c.n; ++column) {
+    for (int64_t row = 0; row < c.k; ++row) {
+      const int64_t grain = column * c.count() + row / c.block;
+      const int byte = codes[size(column * bytes + row * c.bits / 8)];
+      const int code = c.bits == 8 ? byte : row % 2 == 0 ? byte & 15 : byte >> 4;
+      const double zero = c.has_zeros ? zeros[size(grain)] : static_cast<double>(middle);
+      to.matrix[size(row * c.n + column)] = (code - zero) * double{scales[size(grain)]};
+      double& most = to.magnitude[size(column)];
+      most = std::max(most, 2.0 * static_cast<double>(middle) * scales[size(grain)]);
+    }
+  }
+  add(to, test::Data::of(DType::kU8, codes), {c.n, bytes});
+  add(to, test::f32(scales), {c.n, c.count()});
+  if (c.has_zeros) add(to, test::Data::of(DType::kU8, zeros), {c.n, c.count()});
+}
+
+void add_halves(Operands& to, const Narrow& c, std::minstd_rand& random) {
+  std::vector<uint16_t> weight(size(c.k * c.n));
+  to.matrix.resize(weight.size()), to.magnitude.assign(size(c.n), 2);
+  for (int64_t row = 0; row < c.k; ++row) {
+    for (int64_t column = 0; column < c.n; ++column) {
+      const auto bits = static_cast<uint32_t>(0x3f80 + random() % 128);  // 1 to 2
+      weight[size(c.is_transposed ? column * c.k + row : row * c.n + column)] =
+          static_cast<uint16_t>(bits);
+      to.matrix[size(row * c.n + column)] = std::bit_cast<float>(bits << 16);
+    }
+  }
+  add(to, test::Data::of(DType::kBF16, weight), c.is_transposed ? Ints{c.n, c.k} : Ints{c.k, c.n});
+}
+
+Operands operands_of(const Narrow& c, std::minstd_rand& random) {
+  Operands out;
+  Ints shape = c.rows;
+  shape.push_back(c.k);
+  int64_t count = 1;
+  for (int64_t extent : shape) count *= extent;
+  std::uniform_real_distribution<float> number(-1, 1);
+  std::vector<float> x(size(count));
+  for (float& value : x) value = number(random);
+  add(out, test::f32(x), shape);
+  if (c.has_blocks()) add_blocks(out, c, random);
+  else add_halves(out, c, random);
+  return out;
+}
+
+IRModule module_of(const Narrow& c, const Operands& operands) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  std::vector<ValueId> values;
+  for (size_t k = 0; k < operands.types.size(); ++k)
+    values.push_back(f.param(cat("p", k), operands.types[k]));
+  const ValueId y = c.has_blocks()
+                        ? f.call("matmul_blocks", values, {{"bits", c.bits}, {"block", c.block}})
+                        : f.call("matmul_widened", values, {{"trans_b", c.is_transposed}});
+  EXPECT_TRUE(f.finish("main", {y}).ok());
+  module.function("main").attrs.set("llvm.inputs", int64_t{1});
+  return module;
+}
+
+void expect_sums(const Narrow& c, const Operands& operands, const std::vector<float>& y) {
+  const std::vector<float> x = operands.data[0].as<float>();
+  ASSERT_EQ(y.size() * size(c.k), x.size() * size(c.n));
+  for (size_t at = 0; at < y.size(); ++at) {
+    const size_t row = at / size(c.n), column = at % size(c.n);
+    double sum = 0, most = 0;
+    for (size_t k = 0; k < size(c.k); ++k) {
+      sum += double{x[row * size(c.k) + k]} * operands.matrix[k * size(c.n) + column];
+      most += std::abs(double{x[row * size(c.k) + k]}) * operands.magnitude[column];
+    }
+    ASSERT_NEAR(y[at], sum, kUnits * most) << "row " << row << ", column " << column;
+  }
+}
+
+// Runs a case, compares, and returns the name of the compute.
+std::string expect_product(const Narrow& c, const test::RunOptions& options,
+                           std::minstd_rand& random) {
+  SCOPED_TRACE(cat(c.rows.size(), " dims, ", c.rows.back(), " rows, k=", c.k, " n=", c.n, " bits ",
+                   c.bits, " block ", c.block, c.has_zeros ? " zeros" : "",
+                   c.is_transposed ? " transposed" : "", ", ", options.threads, " threads"));
+  const Operands operands = operands_of(c, random);
+  te::Target target = llvm_plugin::host_target();
+  target.threads = options.threads;
+  auto dag = llvm_plugin::translate(module_of(c, operands), target);
+  EXPECT_TRUE(dag.ok()) << dag.status().message();
+  auto kernel = llvm_plugin::lower_with_constants(*dag, 1, target);
+  EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+  if (!dag.ok() || !kernel.ok()) return "";
+  std::vector<test::Data> inputs = {operands.data[0]};
+  const std::vector<test::Data> constants(operands.data.begin() + 1, operands.data.end());
+  if (kernel->constants) {
+    size_t bytes = 0, packed = 0;
+    for (const test::Data& constant : constants) bytes += constant.bytes.size();
+    for (test::Data& panel : test::run_loops(kernel->constants->loops, constants)) {
+      packed += panel.bytes.size();
+      inputs.push_back(std::move(panel));
+    }
+    // Panels fill up columns and rows, and nothing else.
+    const int64_t columns = (c.n + 31) / 32 * 32, rows = (c.k + 15) / 16 * 16;
+    EXPECT_LE(packed * size(c.n * c.k), bytes * size(columns * rows)) << "panels are wider";
+  } else {
+    inputs.insert(inputs.end(), constants.begin(), constants.end());
+  }
+  expect_sums(c, operands, test::run_loops(kernel->loops, inputs, options)[0].as<float>());
+  for (const te::Stage& stage : dag->stages) {
+    auto* compute = std::get_if<te::Compute>(&stage.kind);
+    if (compute != nullptr && !compute->reduce.empty()) return stage.compute;
+  }
+  return "";
+}
+
+TEST(NarrowProduct, UnpacksForFewRowsInRegisters) {
+  std::minstd_rand random(1);
+  EXPECT_EQ(expect_product({{1}, 64, 64, 4, 32, false, false}, {}, random), "narrow_rows");
+  EXPECT_EQ(expect_product({{2, 2}, 64, 64, 8, 16, true, false}, {}, random), "narrow_rows");
+  EXPECT_EQ(expect_product({{1, 1, 1}, 64, 64, 16, 0, false, true}, {}, random), "narrow_rows");
+}
+
+TEST(NarrowProduct, UnpacksPanelsForManyRows) {
+  std::minstd_rand random(2);
+  EXPECT_EQ(expect_product({{70}, 512, 160, 4, 32, true, false}, {}, random), "narrow_unpacked");
+  EXPECT_EQ(expect_product({{3, 5}, 100, 65, 8, 64, false, false}, {}, random), "narrow_unpacked");
+  EXPECT_EQ(expect_product({{9}, 67, 33, 16, 0, false, false}, {}, random), "narrow_unpacked");
+}
+
+TEST(NarrowProduct, ComputesRandomShapes) {
+  std::minstd_rand random(3);
+  auto up_to = [&](int64_t most) { return 1 + static_cast<int64_t>(random() % size(most)); };
+  const Ints bits = {4, 8, 16}, blocks = {16, 32, 64, 128};
+  size_t narrow = 0;
+  for (int round = 0; round < 72; ++round) {
+    Narrow c{{round % 2 == 0 ? up_to(4) : up_to(40)},
+             up_to(300),
+             up_to(120),
+             bits[size(round % 3)],
+             blocks[size(round / 3 % 4)],
+             round % 4 < 2,
+             round % 5 < 2};
+    if (round % 7 == 0) c.rows.insert(c.rows.begin(), up_to(3));
+    if (round % 11 == 0) c.rows.insert(c.rows.begin(), 2);
+    test::RunOptions options{.threads = 1 + static_cast<uint32_t>(round % 2)};
+    narrow += expect_product(c, options, random).starts_with("narrow");
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(narrow, 36u);
+}
+
+}  // namespace
+}  // namespace byoc
