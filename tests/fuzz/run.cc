@@ -324,7 +324,8 @@ bool must_keep_nan(const Case& graph) {
 
 bool must_sum_directly(const Case& graph) {
   const bool spreads = std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
-    return step.op->name.starts_with("conv") || step.op->name == "dft";
+    return step.op->name.starts_with("conv") || step.op->name == "dft" ||
+           step.op->name == "matmul_blocks";
   });
   return spreads && std::any_of(graph.leaves.begin(), graph.leaves.end(), [](const Leaf& leaf) {
            return has(leaf.type, *leaf.data, [](double x) { return !std::isfinite(x); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact products and sums of integers of 8 bits, which the pass use_integers writes.
+// Exact products and sums of integers of 8 bits, and products with matrices of few bits, which the
+// pass use_integers writes.
 #include <algorithm>
 
 #include "grow.h"
@@ -129,6 +130,64 @@ bool grow_add_integers(Grower& g) {
       .has_value();
 }
 
+/// Returns rows of k elements: a value of the graph, mostly, whose last dim is at least 1.
+Ref rows_of_floats(Grower& g) {
+  std::optional<Ref> x = g.find([](const TensorType& t) {
+    return t.dtype == DType::kF32 && t.shape.size() >= 2 && t.shape.size() <= 4 &&
+           *num_elements(t.shape) > 0;
+  });
+  if (x && g.chance(0.5)) return *x;
+  Shape shape = g.chance(0.4) ? Shape{Dim(g.between(1, 3))} : Shape{};
+  shape.push_back(Dim(g.one_of<int64_t>({1, 1, 2, 4, 5, 19})));
+  shape.push_back(Dim(g.one_of<int64_t>({1, 7, 16, 40, 64, 70, 130})));
+  return g.parameter(TensorType{DType::kF32, shape});
+}
+
+int64_t columns(Grower& g) { return g.one_of<int64_t>({1, 5, 16, 17, 32, 33, 64, 75}); }
+
+/// Returns a part of a matrix: mostly all parts are constants, which kernels put into panels.
+Ref part_of_matrix(Grower& g, bool is_constant, TypeId type, const Domain& domain) {
+  return is_constant ? g.constant(type, domain) : g.weight(type, domain);
+}
+
+/// Grows a product with a matrix in blocks, or the matrix and a product with it.
+bool grow_matmul_blocks(Grower& g) {
+  const Ref x = rows_of_floats(g);
+  const int64_t k = g.shape_of(x).back().extent(), n = columns(g);
+  const int64_t bits = g.one_of<int64_t>({4, 4, 8}), block = g.one_of<int64_t>({8, 16, 32, 64});
+  const int64_t blocks = (k + block - 1) / block;
+  const Shape grains = make_shape(Ints{n, blocks});
+  const bool is_constant = g.chance(0.8);
+  auto part = [&](DType dtype, const Shape& shape, const Domain& domain) {
+    return part_of_matrix(g, is_constant, TensorType{dtype, shape}, domain);
+  };
+  const DType of_scale = g.chance(0.3) ? DType::kF16 : DType::kF32;
+  std::vector<Ref> args = {
+      part(DType::kU8, make_shape(Ints{n, blocks * block * bits / 8}), {0, 255}),
+      part(of_scale, grains, {0.01, 0.1})};
+  const double most = bits == 4 ? 15 : 255;
+  if (g.chance(0.5)) args.push_back(part(DType::kU8, grains, {0, most}));
+  Attrs attrs{{"bits", bits}, {"block", block}};
+  if (g.chance(0.3)) {
+    attrs.set("rows", k);
+    const std::optional<Ref> matrix = g.call("dequantize_blocks", args, attrs);
+    return matrix && g.call("matmul", {x, *matrix}).has_value();
+  }
+  args.insert(args.begin(), x);
+  return g.call("matmul_blocks", args, attrs).has_value();
+}
+
+bool grow_matmul_widened(Grower& g) {
+  const Ref x = rows_of_floats(g);
+  const int64_t k = g.shape_of(x).back().extent(), n = columns(g);
+  const bool is_transposed = g.chance(0.4);
+  const Ref weight = part_of_matrix(g, g.chance(0.8),
+                                    TensorType{g.chance(0.5) ? DType::kF16 : DType::kBF16,
+                                               make_shape(is_transposed ? Ints{n, k} : Ints{k, n})},
+                                    {-1, 1});
+  return g.call("matmul_widened", {x, weight}, {{"trans_b", is_transposed}}).has_value();
+}
+
 }  // namespace
 
 std::vector<Family> integer_families() {
@@ -139,6 +198,8 @@ std::vector<Family> integer_families() {
            grow_blocked_conv_integers,
            {"conv2d_nchwc_integers", "requantize"}},
           {"add_integers", 1.5, grow_add_integers, {"add_integers"}},
+          {"matmul_blocks", 2.0, grow_matmul_blocks, {"matmul_blocks", "dequantize_blocks"}},
+          {"matmul_widened", 1.5, grow_matmul_widened, {"matmul_widened"}},
           qdq_family()};
 }
 

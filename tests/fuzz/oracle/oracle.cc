@@ -176,7 +176,8 @@ Status check_image(const OpDef& op, const Attrs& attrs, const Known& image) {
     std::vector<double> values = elements(image.type, *image.right);
     return std::any_of(values.begin(), values.end(), is_special);
   };
-  const bool spreads = op.name.starts_with("conv") || op.name == "dft";
+  const bool spreads =
+      op.name.starts_with("conv") || op.name == "dft" || op.name == "matmul_blocks";
   if (spreads && !image.is_exact() && holds([](double x) { return std::isinf(x); }))
     return undetermined(op, "an infinity may become NaN");
   const bool interpolates = op.name == "resize" || op.name == "grid_sample" ||

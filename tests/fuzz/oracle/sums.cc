@@ -31,7 +31,7 @@ struct Call {
 const Names kReductions = {"sum",        "mean", "l1",      "l2",
                            "sum_square", "prod", "log_sum", "log_sum_exp"};
 const Names kAlongAxis = {"softmax", "log_softmax", "lp_norm", "cumsum", "cumprod"};
-const Names kProducts = {"matmul", "gemm", "matmul_packed"};
+const Names kProducts = {"matmul", "gemm", "matmul_packed", "matmul_widened"};
 const Names kPools = {"average_pool", "lp_pool"};
 const Names kFromAxis = {"layer_norm", "rms_norm"};
 
@@ -90,7 +90,7 @@ double terms_of(const Call& call) {
            call.dim(0, axis < 0 ? rank - static_cast<size_t>(-axis) : static_cast<size_t>(axis));
   }
   if (kPools.contains(name)) return product_of(call.attrs.ints("kernel_shape"));
-  if (kProducts.contains(name))
+  if (kProducts.contains(name) || name == "matmul_blocks")
     return call.dim(0, name == "gemm" && call.attrs.b("trans_a", false) ? 0 : rank - 1);
   if (!name.ends_with("_norm") || name == "batch_norm") return 0;
   auto [shape, taken] = taken_dims(call);
@@ -161,6 +161,28 @@ Result<Values> scale_of_transform(const Call& call) {
   return out;
 }
 
+/// Returns per result of a product with a matrix in blocks the sum of the magnitudes of x times the
+/// largest that an entry less its zero point may have: kernels subtract the zero points last.
+Result<Values> scale_of_blocks(const Call& call) {
+  const Known &x = *call.args[0], &codes = *call.args[1], &scale = *call.args[2];
+  const OpDef* dequantize = all_ops().find("dequantize_blocks");
+  Attrs attrs = call.attrs;
+  attrs.set("rows", call.shape().back().extent());
+  const Bytes none = from_elements(codes.type, Values(magnitudes(codes).size(), 0));
+  const Bytes scales = from_elements(scale.type, magnitudes(scale));
+  const std::vector<TypeId> in = {codes.type, scale.type};
+  BYOC_TRY(const std::vector<TypeId> out, infer_types(*dequantize, in, attrs));
+  const std::vector<const Buffer*> operands = {none.get(), scales.get()};
+  BYOC_TRY(const auto least, byoc::evaluate(*dequantize, attrs, in, out, operands));
+  Known most{.type = out[0]};
+  Values matrix = elements(out[0], *least[0]);
+  for (double& value : matrix) value = 2 * std::abs(value);
+  most.right = from_elements(out[0], matrix);
+  const std::vector<const Known*> args = {&x, &most};
+  const Attrs plain;
+  return of_magnitudes({*all_ops().find("matmul"), plain, args, call.results}, 0);
+}
+
 /// Returns the row of each element: those that a norm adds up are in one row.
 std::vector<size_t> rows_of(const Shape& shape, const std::vector<bool>& taken, size_t count) {
   std::vector<size_t> rows(count);
@@ -209,6 +231,7 @@ Result<Values> scale_of(const Call& call) {
       name == "cumsum" || kProducts.contains(name) || call.is_conv())
     return of_magnitudes(call, 0);
   if (name == "dft") return scale_of_transform(call);
+  if (name == "matmul_blocks") return scale_of_blocks(call);
   Values y = elements(call.results[0].type, *call.results[0].right);
   if (name == "log_softmax" || name == "log_sum_exp") return Values(y.size(), 1);
   if (name == "log_sum") {
