@@ -7,6 +7,7 @@
 #include <map>
 
 #include "arena.h"
+#include "library/code_memory.h"
 #include "library/format_text.h"
 #include "region/integers.h"
 #include "repack.h"
@@ -164,6 +165,7 @@ void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const 
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::reorder::primitive_desc pd(engine_, from_desc, engine_, to_desc, attr);
+  require_code_memory();
   plan_.steps.push_back(
       {dnnl::reorder(pd),
        {{DNNL_ARG_FROM, from.buffer, from_desc, from.offset}, {DNNL_ARG_TO, to, to_desc}},

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "byoc/plugin/sdk/plugin.h"
+#include "library/code_memory.h"
 
 namespace byoc::onednn {
 namespace {
@@ -19,6 +20,7 @@ void reorder(const dnnl::engine& engine, const Desc& have, const void* plain, co
              void* memory) {
   dnnl::memory from(have, engine, const_cast<void*>(plain)), to(want, engine, memory);
   dnnl::stream stream(engine);
+  require_code_memory();
   dnnl::reorder(from, to).execute(stream, from, to);
   stream.wait();
 }

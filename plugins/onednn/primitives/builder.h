@@ -2,6 +2,7 @@
 #pragma once
 // The shared part of the rows: a unit to be built, and the usual ways to describe its arguments.
 #include "integers/integers.h"
+#include "library/code_memory.h"
 #include "primitives/post_ops.h"
 #include "primitives/primitives.h"
 
@@ -73,6 +74,7 @@ void no_posts(const Builder& builder);
 
 template <class PrimitiveDesc>
 Built finish(const PrimitiveDesc& pd, Built built) {
+  require_code_memory();
   built.primitive = dnnl::primitive(pd.get());
   built.scratchpad = pd.scratchpad_desc();
   built.implementation = pd.impl_info_str();
