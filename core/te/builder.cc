@@ -60,12 +60,6 @@ size_t stage_of(const Dag& dag, const Tensor& tensor) {
   BYOC_CHECK(false, "no stage of ", dag.name, " makes ", tensor.name());
 }
 
-Exprs extents_of(const TensorType& type) {
-  Exprs out;
-  for (Dim dim : type.shape) out.push_back(dim.extent());
-  return out;
-}
-
 void Builder::begin_op(std::string op, std::string compute, uint32_t call) {
   op_ = std::move(op);
   compute_ = std::move(compute);

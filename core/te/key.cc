@@ -62,7 +62,10 @@ std::string Writer::text_of(const Expr& x) {
           [&](const FloatImm& v) {
             return cat(x.dtype(), " float ", std::bit_cast<uint64_t>(v.value));
           },
-          [&](const VarRef& v) { return cat(x.dtype(), " v", number(v.var)); },
+          [&](const VarRef& v) {
+            const std::string name = cat(x.dtype(), " v", number(v.var));
+            return v.var.is_size() ? cat(name, " from ", v.var.min(), " to ", v.var.max()) : name;
+          },
           [&](const Unary& v) { return cat("unary ", static_cast<int>(v.op), " ", node(v.x)); },
           [&](const Binary& v) {
             const size_t a = node(v.a), b = node(v.b);

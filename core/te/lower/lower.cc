@@ -251,6 +251,7 @@ LoopFunction Lowering::run() {
         body = make_alloc(tensor, Scope::kWorkspace, std::move(body));
     }
   }
+  out.sizes = dag.sizes;
   out.body = marked_.empty() ? std::move(body) : put_kernels(body);
   return out;
 }

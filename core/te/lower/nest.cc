@@ -76,6 +76,7 @@ Hosted Nest::emit(std::vector<OuterLoop> around) {
   frame.extents = root_extents(compute_, state_);
   for (size_t k = 0; k < box_.size(); ++k) frame.extents[k] = box_[k].extent;
   frame.is_settled.resize(state_.relations.size());
+  frame.bases.resize(state_.relations.size());
   find_extents(frame);
   Stmt body = loops(0, std::move(frame));
   return {std::move(body), std::move(shared_)};
@@ -98,6 +99,7 @@ void Nest::split_extent(Frame& frame, size_t relation) const {
   const Relation& r = state_.relations[relation];
   Exprs& extents = frame.extents;
   const std::optional<int64_t> whole = as_int(extents[r.whole]);
+  if (!whole && is_of_sizes(extents[r.whole])) return split_open_extent(frame, relation);
   if (!whole) {
     extents[r.outer] = simplify_(floor_div(extents[r.whole] + (r.factor - 1), r.factor));
     extents[r.inner] = r.factor;
@@ -109,7 +111,7 @@ void Nest::split_extent(Frame& frame, size_t relation) const {
   else if (!parts_[relation]) extents[r.inner] = r.factor;
 }
 
-void Nest::settle(Frame& frame, size_t relation, int64_t inner) const {
+void Nest::settle(Frame& frame, size_t relation, const Expr& inner) const {
   frame.extents[state_.relations[relation].inner] = inner;
   frame.is_settled[relation] = true;
 }
@@ -135,7 +137,9 @@ void Nest::find_values(Frame& frame) const {
       values[r.outer] = simplify_(floor_div(values[r.whole], frame.extents[r.inner]));
       values[r.inner] = simplify_(floor_mod(values[r.whole], frame.extents[r.inner]));
     }
-    if (r.is_split && !values[r.outer].is_empty() && !values[r.inner].is_empty())
+    if (!frame.bases[k].is_empty() && !values[r.inner].is_empty())
+      values[r.whole] = simplify_(frame.bases[k] + values[r.inner]);
+    else if (r.is_split && !values[r.outer].is_empty() && !values[r.inner].is_empty())
       values[r.whole] = simplify_(values[r.outer] * r.factor + values[r.inner]);
   }
 }
@@ -170,7 +174,9 @@ Stmt Nest::loops(size_t position, Frame frame) {
   }
   const bool is_shared = state_.iters[iter].kind == LoopKind::kParallel;  // its last part, too
   for (size_t k = 0; k < state_.relations.size() && !is_shared; ++k) {
-    if (state_.relations[k].outer != iter || !has_parts(frame, k)) continue;
+    if (state_.relations[k].outer != iter) continue;
+    if (has_open_parts(frame, k)) return open_parts(position, frame, k);
+    if (!has_parts(frame, k)) continue;
     const int64_t count =
         *as_int(frame.extents[state_.relations[k].whole]) / state_.relations[k].factor;
     auto [most, last] = parted(frame, k);
@@ -186,27 +192,31 @@ Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& co
   const std::optional<int64_t> known = as_int(count);
   if (known && *known <= 0) return {};
   const bool hosts = !frame.is_init;
-  auto host = [&](const std::vector<OuterLoop>& around, Stmt body) {
-    if (!hosts) return body;
-    Hosted hosted = host_(iter, around, std::move(body));
-    shared_.insert(shared_.end(), hosted.shared.begin(), hosted.shared.end());
-    return std::move(hosted.body);
+  auto host = [&](const std::vector<OuterLoop>& around, Frame inner) {
+    return by_case(std::move(inner), [&](Frame one) {
+      Stmt body = inside(position, std::move(one));
+      if (!hosts) return body;
+      Hosted hosted = host_(iter, around, std::move(body));
+      shared_.insert(shared_.end(), hosted.shared.begin(), hosted.shared.end());
+      return std::move(hosted.body);
+    });
   };
   if (known == 1) {
     frame.values[iter] = begin;
     std::vector<OuterLoop> around = frame.loops;
     if (frame.is_conditional) around.push_back({number_, iter, Var(""), begin, false});
-    return host(around, inside(position, std::move(frame)));
+    return host(around, std::move(frame));
   }
   Var var(state_.iters[iter].name);
   simplify_.set(var, {0, simplify_.bounds(count).hi - 1});
+  assume_of_loop(frame, iter, var, count);
   frame.values[iter] = var;
   const bool is_steady =
       known && !frame.is_conditional && state_.iters[iter].kind != LoopKind::kParallel;
   frame.loops.push_back({number_, iter, var, begin, is_steady});
   frame.is_conditional = false;
   const std::vector<OuterLoop> around = frame.loops;
-  Stmt body = host(around, inside(position, std::move(frame)));
+  Stmt body = host(around, std::move(frame));
   if (hosts && state_.iters[iter].intrin) mark_(iter, var);
   LoopKind kind = state_.iters[iter].kind;
   const bool is_written_out = kind == LoopKind::kVectorized || kind == LoopKind::kUnrolled;

@@ -42,6 +42,7 @@ class Nest {
   struct Frame {
     Exprs values, extents;
     std::vector<bool> is_settled;
+    Exprs bases;  // of splits of open extents: the place of the inner loop's first iteration
     std::vector<OuterLoop> loops;
     bool is_conditional = false;  // there is a condition inside the last loop
     bool is_init = false, is_initialised = false;
@@ -50,6 +51,13 @@ class Nest {
   bool begins_reduction(uint32_t iter) const;
   Stmt range(size_t position, Frame frame, const Expr& begin, const Expr& count);
   Stmt inside(size_t position, Frame frame);
+  using Put = std::function<Stmt(Frame)>;
+  Stmt open_parts(size_t position, const Frame& frame, size_t relation);
+  Stmt open_rest(const Frame& frame, size_t relation, const Put& put) const;
+  Stmt open_block(Frame frame, size_t relation, const Expr& first, const Expr& count,
+                  const Put& put) const;
+  Stmt by_case(Frame frame, const Put& put) const;
+  void assume_of_loop(const Frame& frame, uint32_t iter, const Var& var, const Expr& count);
   Stmt leaf(const Frame& frame);
   Stmt combine(const Exprs& indices, const Exprs& terms);
   Stmt store_all(const Exprs& indices, const Exprs& values);
@@ -58,7 +66,10 @@ class Nest {
   void find_values(Frame& frame) const;
   bool is_open(const Frame& frame, size_t relation) const;
   bool has_parts(const Frame& frame, size_t relation) const;
-  void settle(Frame& frame, size_t relation, int64_t inner) const;
+  void settle(Frame& frame, size_t relation, const Expr& inner) const;
+  bool has_open_parts(const Frame& frame, size_t relation) const;
+  void split_open_extent(Frame& frame, size_t relation) const;
+  bool has_one_rest(const Relation& relation) const;
   std::pair<Frame, Frame> parted(const Frame& frame, size_t relation) const;
   Expr guards(Frame& frame) const;
   bool stays_outside(const Relation& relation) const;

@@ -33,6 +33,8 @@ void RegionFinder::loop(const For& v) {
   scan(v.extent);
   std::optional<Reach> begin = reach(simplify_(v.begin));
   const int64_t count = simplify_.bounds(v.extent).hi;
+  const bool is_open = begin && begin->width == 0 && is_of_sizes(v.extent);
+  if (is_open) begin->count = v.extent;
   if (begin && count < kWide) begin->width += std::max<int64_t>(count - 1, 0);
   else begin.reset();
   inner_[v.var.id()] = begin;
@@ -64,6 +66,10 @@ void RegionFinder::add(size_t stage, const Exprs& indices) {
 std::optional<Reach> RegionFinder::join(const std::optional<Reach>& a,
                                         const std::optional<Reach>& b) {
   if (!a || !b) return std::nullopt;
+  const bool is_same = !a->count.is_empty() && !b->count.is_empty() && a->width == b->width &&
+                       structural_equal(a->count, b->count) &&
+                       as_int(simplify_(b->lo - a->lo)) == 0;
+  if (is_same) return a;
   const Interval distance = simplify_.bounds(simplify_(b->lo - a->lo));
   if (distance.lo < -kWide || distance.hi > kWide) return std::nullopt;
   const int64_t before = std::min<int64_t>(distance.lo, 0);
@@ -83,6 +89,7 @@ std::optional<std::vector<Range>> RegionFinder::region(size_t stage, const Exprs
 // extent stays constant.
 Range RegionFinder::within(const std::optional<Reach>& reach, const Expr& extent) {
   const std::optional<int64_t> size = as_int(extent);
+  if (!size && reach && is_of_sizes(extent)) return within_open(*reach, extent);
   if (!size || !reach || reach->width + 1 >= *size) return {0, extent};
   const int64_t count = reach->width + 1, last = *size - count;
   Expr lo = reach->lo;
@@ -90,6 +97,14 @@ Range RegionFinder::within(const std::optional<Reach>& reach, const Expr& extent
   if (bounds.hi > last) lo = min(lo, last);
   if (bounds.lo < 0) lo = max(lo, 0);
   return {simplify_(lo), count};
+}
+
+// Limits a box to a dimension that a run gives: the whole of it where the box may leave it.
+Range RegionFinder::within_open(const Reach& reach, const Expr& extent) {
+  const Expr count = reach.count.is_empty() ? Expr(reach.width + 1) : reach.count;
+  const bool is_inside =
+      simplify_.bounds(reach.lo).lo >= 0 && simplify_.is_natural(extent - reach.lo - count);
+  return is_inside ? Range{reach.lo, count} : Range{0, extent};
 }
 
 std::optional<Reach> RegionFinder::reach(const Expr& x) {
@@ -144,7 +159,10 @@ std::optional<Reach> RegionFinder::reach_of_binary(const Expr& x, const Binary& 
   if (!a || !b) return std::nullopt;
   switch (v.op) {
     case BinaryOp::kAdd:
-      return Reach{a->lo + b->lo, a->width + b->width};
+      return Reach{a->lo + b->lo, a->width + b->width,
+                   b->width == 0   ? a->count
+                   : a->width == 0 ? b->count
+                                   : Expr()};
     case BinaryOp::kSubtract:
       return Reach{a->lo - b->lo - b->width, a->width + b->width};
     case BinaryOp::kMultiply:

@@ -10,6 +10,7 @@ namespace byoc::te {
 struct Reach {
   Expr lo;
   int64_t width = 0;
+  Expr count = {};  // the number of indices where a run gives it, at most `width` + 1; or empty
 };
 /// The reach per dimension; nullopt is the whole dimension.
 using Reaches = std::vector<std::optional<Reach>>;
@@ -36,6 +37,7 @@ class RegionFinder {
   void add(size_t stage, const Exprs& indices);
   std::optional<Reach> join(const std::optional<Reach>& a, const std::optional<Reach>& b);
   Range within(const std::optional<Reach>& reach, const Expr& extent);
+  Range within_open(const Reach& reach, const Expr& extent);
   std::optional<Reach> reach(const Expr& x);
   std::optional<Reach> reach_of(const Expr& x);
   bool moves_inside(const Expr& x) const;

@@ -2,6 +2,7 @@
 // Primitives within one stage: split, fuse, reorder, tile, vectorize, unroll, parallel.
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
 #include "core/te/schedule/parallel.h"
 #include "core/te/schedule/state.h"
 
@@ -47,10 +48,20 @@ std::vector<uint32_t> reordered(const StageState& stage, const std::vector<uint3
   return out;
 }
 
-bool has_constant_extents(const Compute& compute) {
-  auto is_constant = [](const Axis& axis) { return as_int(axis.extent).has_value(); };
-  return std::all_of(compute.axes.begin(), compute.axes.end(), is_constant) &&
-         std::all_of(compute.reduce.begin(), compute.reduce.end(), is_constant);
+// Returns true when a loop has a constant extent, at least in each part of its split. A stage that
+// is computed where it is read has boxes, whose extents are found later.
+bool has_constant_extent(const Compute& compute, const StageState& stage, uint32_t iter) {
+  if (stage.place == StageState::kAt) return true;
+  std::vector<bool> is_constant;
+  for (const auto* axes : {&compute.axes, &compute.reduce}) {
+    for (const Axis& axis : *axes) is_constant.push_back(as_int(axis.extent).has_value());
+  }
+  is_constant.resize(stage.iters.size());
+  for (const Relation& r : stage.relations) {
+    if (!r.is_split) is_constant[r.whole] = is_constant[r.outer] && is_constant[r.inner];
+    else is_constant[r.inner] = true, is_constant[r.outer] = is_constant[r.whole];
+  }
+  return is_constant[iter];
 }
 
 // Returns the loops at which other stages are computed, outermost first.
@@ -65,6 +76,24 @@ std::vector<uint32_t> host_loops(const ScheduleState& state, const StageState& s
 }
 
 }  // namespace
+
+Result<Expr> Schedule::extent(const std::string& stage, const std::string& loop) const {
+  Primitive call{*state_, cat("extent(", stage, ", ", loop, ")")};
+  BYOC_TRY(size_t s, call.stage(stage));
+  BYOC_TRY(uint32_t iter, call.loop(s, loop));
+  const StageState& mine = state_->stages[s];
+  Exprs extents = root_extents(*state_->compute_of(stage), mine);
+  for (const Relation& r : mine.relations) {
+    const Expr whole = extents[r.whole];
+    if (!r.is_split) {
+      extents[r.whole] = simplify(extents[r.outer] * extents[r.inner]);
+      continue;
+    }
+    extents[r.outer] = simplify(floor_div(whole + (r.factor - 1), r.factor));
+    extents[r.inner] = std::min(as_int(whole).value_or(r.factor), r.factor);
+  }
+  return extents[iter];
+}
 
 Status Schedule::split(const std::string& stage, const std::string& loop, int64_t factor) {
   Primitive call{*state_, cat("split(", stage, ", ", loop, ", ", factor, ")")};
@@ -147,7 +176,7 @@ Status Schedule::vectorize(const std::string& stage, const std::string& loop) {
   if (mine.iters[iter].is_reduce)
     return call.refuse(cat(loop, " is a loop of the reduction; rfactor gives partial results"));
   if (mine.leaves.back() != iter) return call.refuse(cat(loop, " is not the innermost loop"));
-  if (!has_constant_extents(*state_->compute_of(stage)))
+  if (!has_constant_extent(*state_->compute_of(stage), state_->stages[s], iter))
     return call.refuse(cat(loop, " has no constant extent"));
   mine.iters[iter].kind = LoopKind::kVectorized;
   state_->trace.steps.push_back({"vectorize", stage, {loop}, {}});
@@ -162,7 +191,7 @@ Status Schedule::unroll(const std::string& stage, const std::string& loop) {
   if (mine.kind != LoopKind::kSerial) {
     BYOC_TRY_STATUS(call.plain_loop(s, loop).status());
   }
-  if (!has_constant_extents(*state_->compute_of(stage)))
+  if (!has_constant_extent(*state_->compute_of(stage), state_->stages[s], iter))
     return call.refuse(cat(loop, " has no constant extent"));
   mine.kind = LoopKind::kUnrolled;
   state_->trace.steps.push_back({"unroll", stage, {loop}, {}});

@@ -5,6 +5,7 @@
 //   y[i] = sum over r.i of y.partial[i, r.i]
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
 #include "core/te/schedule/cache.h"
 
 namespace byoc::te {
@@ -38,14 +39,16 @@ class Factoring {
 };
 
 void Factoring::set_extents(const Relation& relation) {
+  const Expr whole = extents_[relation.whole];
   if (!relation.is_split) {
-    extents_[relation.whole] =
-        *as_int(extents_[relation.outer]) * *as_int(extents_[relation.inner]);
-    return;
+    extents_[relation.whole] = simplify(extents_[relation.outer] * extents_[relation.inner]);
+  } else if (const std::optional<int64_t> count = as_int(whole)) {
+    extents_[relation.outer] = (*count + relation.factor - 1) / relation.factor;
+    extents_[relation.inner] = std::min(*count, relation.factor);
+  } else {
+    extents_[relation.outer] = simplify(floor_div(whole + (relation.factor - 1), relation.factor));
+    extents_[relation.inner] = relation.factor;
   }
-  const int64_t whole = *as_int(extents_[relation.whole]);
-  extents_[relation.outer] = (whole + relation.factor - 1) / relation.factor;
-  extents_[relation.inner] = std::min(whole, relation.factor);
 }
 
 void Factoring::find_values() {
@@ -58,16 +61,17 @@ void Factoring::find_values() {
       continue;
     }
     values_[r.whole] = values_[r.outer] * r.factor + values_[r.inner];
-    if (*as_int(extents_[r.whole]) % std::max<int64_t>(*as_int(extents_[r.inner]), 1) == 0)
-      continue;
+    const int64_t inner = std::max<int64_t>(as_int(extents_[r.inner]).value_or(1), 1);
+    if (as_int(simplify(floor_mod(extents_[r.whole], inner))) == 0) continue;
     Expr holds = values_[r.whole] < extents_[r.whole];
     condition_ = condition_.is_empty() ? holds : condition_ && holds;
   }
 }
 
-bool has_constant_reduction(const Compute& compute) {
-  return std::all_of(compute.reduce.begin(), compute.reduce.end(),
-                     [](const Axis& axis) { return as_int(axis.extent).has_value(); });
+bool has_fixed_reduction(const Compute& compute) {
+  return std::all_of(compute.reduce.begin(), compute.reduce.end(), [](const Axis& axis) {
+    return as_int(axis.extent).has_value() || is_of_sizes(axis.extent);
+  });
 }
 
 // Returns the compute without the reduction over `loop`, which becomes the last axis.
@@ -170,7 +174,7 @@ Status Schedule::rfactor(const std::string& stage, const std::string& loop) {
   if (auto producer = placed_producer(*state_, stage))
     return call.refuse(cat(*producer, " is computed where ", stage, " reads it"));
   const Compute compute = *state_->compute_of(stage);
-  if (!has_constant_reduction(compute)) return call.refuse("the reduction has no constant extent");
+  if (!has_fixed_reduction(compute)) return call.refuse("the reduction has no constant extent");
   Stage partial = partial_stage(state_->dag.stages[s], state_->unused_name(stage + ".partial"),
                                 partial_of(compute, before, iter));
   state_->dag.stages[s].kind = outer_reduction(compute, partial, loop);

@@ -162,6 +162,8 @@ const std::vector<Replayed>& primitives() {
   return all;
 }
 
+}  // namespace
+
 Status apply(Schedule& schedule, const Step& step, std::span<const TensorIntrin> intrins) {
   if (step.primitive == "tensorize" && step.names.size() == 2 && step.numbers.empty())
     return tensorize(schedule, step, intrins);
@@ -179,8 +181,6 @@ Status apply(Schedule& schedule, const Step& step, std::span<const TensorIntrin>
   return invalid(
       cat("there is no primitive ", step.primitive, did_you_mean(step.primitive, known)));
 }
-
-}  // namespace
 
 std::string print(const Trace& trace) {
   std::string out;

@@ -140,7 +140,9 @@ Interval Bounds::compute(const Expr& x) {
                         [&](const FloatImm&) { return kAll; },
                         [&](const VarRef& v) {
                           auto known = ranges_.find(v.var.id());
-                          return known == ranges_.end() ? all_of(x.dtype()) : known->second;
+                          if (known != ranges_.end()) return known->second;
+                          if (v.var.is_size()) return Interval{v.var.min(), v.var.max()};
+                          return all_of(x.dtype());
                         },
                         [&](const Unary& v) { return unary(v, x.dtype()); },
                         [&](const Binary& v) { return binary(v); },

@@ -27,6 +27,8 @@ Expr Simplifier::sum(const Expr& x) {
     return x;
   }
   join_divisions(sum);
+  while (join_open_divisions(sum)) {
+  }
   return sum.expr();
 }
 
@@ -177,6 +179,7 @@ std::optional<bool> Simplifier::decide(BinaryOp op, const Expr& a, const Expr& b
   const std::optional<WideInterval> d = range_of(left, bounds_);
   // An unsigned difference is no difference, and a factor or constant may have wrapped around.
   if (!d || !is_signed_int(a.dtype()) || !is_exact(left, bounds_)) return std::nullopt;
+  if (std::optional<bool> truth = decide_by_facts(op, left)) return truth;
   switch (op) {
     case BinaryOp::kLess:
       return d->hi < 0 ? std::optional(true) : d->lo >= 0 ? std::optional(false) : std::nullopt;

@@ -17,6 +17,11 @@ class Simplifier {
   /// Sets the range of a variable that no expression has named so far.
   void set(const Var& var, Interval range) { ranges_[var.id()] = range; }
   const Ranges& ranges() const { return ranges_; }
+  /// Takes for true that an expression is at least 0. It names a variable that is in scope only
+  /// where that holds, and that no expression has named so far.
+  void assume(const Expr& x);
+  /// Returns true when an expression is certainly at least 0.
+  bool is_natural(const Expr& x);
 
  private:
   using Constant = std::optional<int64_t>;
@@ -42,14 +47,21 @@ class Simplifier {
   Quotient divide_rest(const Linear& x, int64_t divisor);
   std::optional<Expr> divide_once(const Expr& x, int64_t divisor);
   Expr divide_term(const Expr& x, int64_t divisor, bool is_modulo);
+  // products with sizes, and divisions by them
+  std::optional<Expr> open_product(const Expr& a, const Expr& b);
+  bool join_open_divisions(Linear& sum);
+  std::optional<Expr> open_division(const Binary& v);
+  bool is_natural(const Linear& x);
   // order
   std::optional<bool> decide(BinaryOp op, const Expr& a, const Expr& b);
+  std::optional<bool> decide_by_facts(BinaryOp op, const Linear& difference);
   Expr min_max(const Expr& x, const Binary& v);
   Expr logic(const Expr& x, const Binary& v);
 
   Ranges ranges_;
   Bounds bounds_;
   Interner interner_;
+  std::vector<Linear> facts_;               // at least 0
   std::unordered_set<const void*> opaque_;  // sums too long to be split into terms
   std::unordered_map<const void*, std::pair<Expr, Expr>> done_;
 };

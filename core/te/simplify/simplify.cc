@@ -109,15 +109,18 @@ Expr Simplifier::float_rules(const Expr& x, const Binary& v) {
 Expr Simplifier::int_rules(const Expr& x, const Binary& v) {
   const Constant b = as_int(v.b);
   switch (v.op) {
+    case BinaryOp::kMultiply:
+      if (std::optional<Expr> product = open_product(v.a, v.b)) return *product;
+      return sum(x);
     case BinaryOp::kAdd:
     case BinaryOp::kSubtract:
-    case BinaryOp::kMultiply:
       return sum(x);
     case BinaryOp::kDivide:
       return b == 1 ? v.a : x;
     case BinaryOp::kFloorDivide:
     case BinaryOp::kFloorModulo:
-      if (!b || *b <= 0) return x;
+      if (!b) return open_division(v).value_or(x);
+      if (*b <= 0) return x;
       return divide(x, v.a, *b, v.op == BinaryOp::kFloorModulo);
     case BinaryOp::kMin:
     case BinaryOp::kMax:

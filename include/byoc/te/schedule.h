@@ -43,6 +43,9 @@ class Schedule {
   const Trace& trace() const;  ///< all steps so far
   /// Returns the loops of a stage, outermost first; for reductions the reduce axes too.
   std::vector<std::string> loops(const std::string& stage) const;
+  /// Returns the most iterations of a loop: a number, or an expression of sizes. Errors: those of
+  /// primitives, for a stage or loop that there is not.
+  Result<Expr> extent(const std::string& stage, const std::string& loop) const;
 
   /// States that the following steps are for a stage that the selector computes as `compute`
   /// (Stage::compute). Changes nothing; refused where another was chosen, so that a trace is not
@@ -60,7 +63,8 @@ class Schedule {
   /// Splits two loops and reorders: outer pair, then inner pair.
   Status tile(const std::string& stage, const std::string& a, const std::string& b,
               int64_t a_factor, int64_t b_factor);
-  /// Vectorizes the innermost loop, which has a constant extent and is not of the reduction.
+  /// Vectorizes the innermost loop, which is not of the reduction and has a constant extent, or one
+  /// in each part of its split.
   Status vectorize(const std::string& stage, const std::string& loop);
   /// Writes the iterations of a loop out; its extent is constant.
   Status unroll(const std::string& stage, const std::string& loop);
@@ -100,6 +104,8 @@ class Schedule {
   std::unique_ptr<ScheduleState> state_;
 };
 
+/// Runs one step. Errors: those of the primitive.
+Status apply(Schedule& schedule, const Step& step, std::span<const TensorIntrin> intrins = {});
 /// Replays the trace on `dag`; its micro-kernels are those of `intrins` by name. Errors: those of
 /// the primitives, with the number of the step.
 Result<Schedule> replay(Dag dag, const Trace& trace, std::span<const TensorIntrin> intrins = {});

@@ -147,6 +147,7 @@ struct LoopFunction {
   std::string name;                     ///< the name of the symbol
   std::vector<Tensor> inputs, outputs;  ///< inputs: parameters, then constants
   Stmt body;                            ///< the whole function
+  std::vector<Var> sizes = {};          ///< variables that each run gives values to, by name
 };
 std::string print(const Stmt& stmt);  ///< Returns the loops as text, for tests and messages.
 /// Returns the loops as text, for tests and messages.

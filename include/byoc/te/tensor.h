@@ -58,6 +58,7 @@ struct Dag {
   std::string name;                     ///< the name of the function
   std::vector<Stage> stages;            ///< producers first; placeholders too
   std::vector<Tensor> inputs, outputs;  ///< inputs: parameters, then constants
+  std::vector<Var> sizes = {};          ///< the open sizes of a run, by name
 };
 /// Returns the stage that makes `tensor`. Aborts when none does.
 size_t stage_of(const Dag& dag, const Tensor& tensor);
@@ -89,7 +90,7 @@ class Builder {
 
   /// Adds an input of that shape.
   Tensor placeholder(std::string name, DType dtype, Exprs shape);
-  Tensor placeholder(std::string name, const TensorType& type);  ///< static shape
+  Tensor placeholder(std::string name, const TensorType& type);  ///< no counted dims
 
   /// Adds a stage of one output: value(indices) per element.
   Tensor compute(std::string name, Exprs shape, const std::function<Expr(const Indices&)>& value);
@@ -119,7 +120,14 @@ class Builder {
   std::unordered_map<std::string, uint32_t> names_;  // uses of each name
 };
 
-/// Returns static extents as expressions.
+/// Returns a number, a variable of Var::size, or an expression of these, for a dim that is not
+/// counted.
+Expr extent_of(Dim dim);
+/// Returns the extents of a type without counted dims.
 Exprs extents_of(const TensorType& type);
+/// Returns true for an expression of sizes and numbers that is no number itself.
+bool is_of_sizes(const Expr& x);
+/// Returns the variables of the sizes in these expressions, each once, by name.
+std::vector<Var> sizes_of(const Exprs& xs);
 
 }  // namespace byoc::te

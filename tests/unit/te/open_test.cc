@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes that a run gives: one lowered schedule against the same schedule with numbers.
+#include <random>
+
+#include "byoc/ir/dim.h"
+#include "byoc/te/simplify.h"
+#include "run.h"
+
+namespace byoc::te {
+namespace {
+
+using Floats = std::vector<float>;
+
+/// The extents of one Dag: expressions of sizes, or numbers.
+struct Extents {
+  Expr b, t;
+};
+
+Extents open_extents() { return {Var::size("B", 1, 4), Var::size("T", 1, 40)}; }
+
+using MakeDag = Dag (*)(const Extents&);
+
+Floats numbers(size_t count) {
+  Floats out;
+  for (size_t k = 0; k < count; ++k)
+    out.push_back(static_cast<float>(static_cast<int>(k * 7 % 23) - 11));
+  return out;
+}
+
+int64_t elements_at(const Tensor& tensor, const Bindings& sizes) {
+  int64_t out = 1;
+  for (const Expr& extent : tensor.shape()) {
+    Result<int64_t> value = evaluate(extent, sizes);
+    EXPECT_TRUE(value.ok()) << value.status().to_string();
+    out *= value.ok() ? *value : 0;
+  }
+  return out;
+}
+
+Floats run_at(const LoopFunction& loops, const Bindings& sizes) {
+  std::vector<Floats> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const Tensor& tensor : loops.inputs)
+    inputs.push_back(numbers(static_cast<size_t>(elements_at(tensor, sizes))));
+  for (const Tensor& tensor : loops.outputs)
+    outputs.emplace_back(static_cast<size_t>(elements_at(tensor, sizes)), NAN);
+  for (const Floats& input : inputs) in.push_back(input.data());
+  for (Floats& output : outputs) out.push_back(output.data());
+  Status status = evaluate(loops, in, out, sizes);
+  EXPECT_TRUE(status.ok()) << status.to_string() << "\n" << print(loops);
+  return outputs[0];
+}
+
+LoopFunction lowered(const Dag& dag, const std::string& steps) {
+  Result<Trace> trace = parse_trace(steps);
+  EXPECT_TRUE(trace.ok()) << trace.status().to_string();
+  Result<Schedule> schedule = replay(dag, *trace);
+  EXPECT_TRUE(schedule.ok()) << schedule.status().to_string();
+  Result<LoopFunction> loops = lower(*schedule);
+  EXPECT_TRUE(loops.ok());
+  return *std::move(loops);
+}
+
+void expect_same(MakeDag make, const std::string& steps) {
+  const Extents open = open_extents();
+  const LoopFunction all = lowered(make(open), steps);
+  for (int64_t b = 1; b <= 4; b += 3) {
+    for (int64_t t : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 15, 16, 17, 29, 39, 40}) {
+      const Bindings sizes = {{std::get<VarRef>(open.b->kind).var, b},
+                              {std::get<VarRef>(open.t->kind).var, t}};
+      const LoopFunction one = lowered(make({Expr(b), Expr(t)}), "");
+      ASSERT_EQ(run_at(all, sizes), run_at(one, {})) << "B " << b << ", T " << t << "\n"
+                                                     << print(all);
+    }
+  }
+}
+
+// y[b, t, n] = max(0, sum over k of x[b, t, k] * w[k, n])
+Dag product(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t, 5});
+  Tensor w = b.placeholder("w", DType::kF32, {5, 16});
+  Tensor s = b.reduce(
+      "s", {e.b, e.t, 16}, {5}, sum_of(DType::kF32),
+      [&](const Indices& i, const Indices& r) { return x(i[0], i[1], r[0]) * w(r[0], i[2]); });
+  Tensor y = b.compute("y", {e.b, e.t, 16},
+                       [&](const Indices& i) { return max(s(i), constant(DType::kF32, 0)); });
+  return b.finish("f", {x, w}, {y});
+}
+
+// y[b, t] = x[b, t] - the sum of the line of x
+Dag lines(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t});
+  Tensor s = b.reduce("s", {e.b, 1}, {e.t}, sum_of(DType::kF32),
+                      [&](const Indices& i, const Indices& r) { return x(i[0], r[0]); });
+  Tensor y =
+      b.compute("y", {e.b, e.t}, [&](const Indices& i) { return x(i[0], i[1]) - s(i[0], 0); });
+  return b.finish("f", {x}, {y});
+}
+
+TEST(OpenSizes, RunInTheGenericSchedule) {
+  expect_same(product, "");
+  expect_same(lines, "");
+}
+
+TEST(OpenSizes, TilesOfRowsHaveARest) {
+  expect_same(product,
+              "split(y, i1, 6); reorder(y, i0, i1.o, i1.i, i2); compute_at(s, y, i1.o); "
+              "reorder(s, i0, r0, i1, i2); unroll(y, i1.i); unroll(s, i1); vectorize(s, i2); "
+              "vectorize(y, i2)");
+}
+
+TEST(OpenSizes, ParallelLoopsHaveARestInside) {
+  expect_same(
+      product,
+      "split(y, i1, 6); fuse(y, i0, i1.o); parallel(y, i0.i1.o); "
+      "compute_at(s, y, i0.i1.o); reorder(s, i0, r0, i1, i2); unroll(s, i1); vectorize(s, i2)");
+}
+
+TEST(OpenSizes, PanelsAreDividedFurther) {
+  expect_same(product,
+              "split(y, i1, 16); split(y, i1.i, 4); parallel(y, i0); compute_at(s, y, i1.i.o); "
+              "reorder(s, i0, r0, i1, i2); unroll(s, i1); vectorize(s, i2)");
+  expect_same(product, "split(y, i1, 16); compute_at(s, y, i1.o); split(s, i1, 4)");
+}
+
+TEST(OpenSizes, VectorsRunAlongLines) {
+  expect_same(lines, "split(y, i1, 8); vectorize(y, i1.i)");
+  expect_same(lines,
+              "split(s, r0, 8); rfactor(s, r0.i); reorder(s.partial, i0, i1, r0.o, r0.i); "
+              "vectorize(s.partial, r0.i)");
+  expect_same(lines, "fuse(y, i0, i1); split(y, i0.i1, 8); vectorize(y, i0.i1.i)");
+}
+
+TEST(OpenSizes, ATileIsAsWideAsItsRows) {
+  const Extents open = open_extents();
+  const LoopFunction loops = lowered(
+      product(open), "split(y, i1, 6); reorder(y, i0, i1.o, i1.i, i2); compute_at(s, y, i1.o)");
+  const std::string text = print(loops);
+  EXPECT_NE(text.find("stack s: f32[1, 6, 16]"), std::string::npos) << text;
+  EXPECT_NE(text.find("stack s'1: f32[1, 4, 16]"), std::string::npos) << text;
+}
+
+Expr simplified(const Expr& x) { return simplify(x); }
+
+TEST(OpenSizes, FactorsHaveOneOrder) {
+  const Var b = Var::size("B", 1, 4), t = Var::size("T", 1, 40), i("i"), k("k");
+  EXPECT_TRUE(structural_equal(simplified(Expr(t) * b), simplified(Expr(b) * t)));
+  const Expr split = floor_div(i, Expr(t)) * Expr(t) * 8 + floor_mod(i, Expr(t)) * 8 + k;
+  EXPECT_TRUE(structural_equal(simplified(split), simplified(Expr(i) * 8 + k)))
+      << print(simplified(split));
+  EXPECT_EQ(print(simplified((Expr(i) + k) * t)), print(simplified(Expr(i) * t + Expr(k) * t)));
+}
+
+TEST(OpenSizes, BoundsAreThoseOfTheSize) {
+  const Var t = Var::size("T", 2, 40);
+  EXPECT_EQ(bounds_of(Expr(t) * 3 - 1), (Interval{5, 119}));
+  EXPECT_EQ(as_int(simplified(Expr(t) < 41)), 1);
+  EXPECT_EQ(Var::size("T", 2, 40), t);
+  EXPECT_FALSE(Var::size("T", 2, 41) == t);
+}
+
+TEST(OpenSizes, DimsBecomeExpressions) {
+  const Dim b = Dim::symbol("B", 1, 4), t = Dim::symbol("T", 1, 40);
+  Result<Dim> product = dim_product(b, t);
+  ASSERT_TRUE(product.ok());
+  const Exprs extents = extents_of({DType::kF32, {*product, 64, t}});
+  const Bindings sizes = {{Var::size("B", 1, 4), 3}, {Var::size("T", 1, 40), 7}};
+  EXPECT_EQ(*evaluate(extents[0], sizes), 21);
+  EXPECT_EQ(as_int(extents[1]), 64);
+  EXPECT_EQ(*evaluate(extents[2], sizes), 7);
+  EXPECT_EQ(sizes_of(extents), (std::vector<Var>{sizes[0].first, sizes[1].first}));
+}
+
+}  // namespace
+}  // namespace byoc::te
