@@ -4,9 +4,11 @@
 #include "byoc/translate/translate.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 
 namespace byoc::te {
@@ -40,7 +42,7 @@ class Translator {
 
   Result<Dag> run(const Function& function) {
     for (uint32_t k = 0; k < function.num_params(); ++k) {
-      BYOC_TRY_STATUS(check_static(function, k));
+      BYOC_TRY_STATUS(check_dims(function, k));
       Symbol name = std::get<Param>(function.nodes[k].kind).name;
       inputs_.push_back(builder_.placeholder(name.str(), *function.nodes[k].types[0]));
     }
@@ -55,20 +57,39 @@ class Translator {
         continue;
       }
       const uint32_t index = top.next++;
-      BYOC_TRY_STATUS(check_static(*top.function, index));
+      BYOC_TRY_STATUS(check_dims(*top.function, index));
       BYOC_TRY_STATUS(visit(frames, index));
     }
   }
 
  private:
-  Status check_static(const Function& function, uint32_t index) const {
+  // Collects the open sizes of a node's types, and refuses counted dims.
+  Status check_dims(const Function& function, uint32_t index) {
     const Node& node = function.nodes[index];
     for (size_t k = 0; k < node.types.size(); ++k) {
       for (Dim dim : node.types[k]->shape) {
         if (dim.is_static()) continue;
-        return unimplemented(cat(place_of(function, index), " has the type ", node.types[k],
-                                 " with the dim ", dim, ": bind it to a number first"))
-            .with_slug("symbolic-shape");
+        if (dim.is_counted()) return needs_number(function, index, node.types[k], dim);
+        for (const te::Var& size : sizes_of({extent_of(dim)})) sizes_.emplace(size.name(), size);
+      }
+    }
+    return {};
+  }
+
+  static Status needs_number(const Function& function, uint32_t index, TypeId type, Dim dim) {
+    return unimplemented(cat(place_of(function, index), " has the type ", type, " with the dim ",
+                             dim, ": bind it to a number first"))
+        .with_slug("symbolic-shape");
+  }
+
+  // Removes the strategies that need numbers where a type of the site has an open dim.
+  static Status keep_open(const Site& site, std::vector<Strategy>& all) {
+    for (const auto* types : {&site.inputs, &site.outputs}) {
+      for (TypeId type : *types) {
+        const auto open = std::ranges::find_if(type->shape, [](Dim dim) { return is_open(dim); });
+        if (open == type->shape.end()) continue;
+        std::erase_if(all, [](const Strategy& s) { return !s.compute.takes_open; });
+        if (all.empty()) return needs_number(*site.function, site.node, type, *open);
       }
     }
     return {};
@@ -136,6 +157,7 @@ class Translator {
           .with_slug("no-compute")
           .at(place_of(function, index));
     }
+    BYOC_TRY_STATUS(keep_open(site, all));
     BYOC_TRY(size_t choice, selector_(site, all));
     if (choice >= all.size()) {
       return failed(cat("the selector's choice for ", call.op->name, " is number ", choice, " of ",
@@ -169,9 +191,16 @@ class Translator {
     BYOC_CHECK(made.size() == site.outputs.size(), site.op->name, ", ", name, " makes ",
                made.size(), " tensors of ", site.outputs.size());
     for (size_t k = 0; k < made.size(); ++k) {
-      TensorType type{made[k].dtype(), {}};
-      for (const Expr& extent : made[k].shape()) type.shape.push_back(as_int(extent).value_or(-1));
-      BYOC_CHECK(type == *site.outputs[k], site.op->name, ", ", name, " makes ", type, " for ",
+      const Exprs expected = extents_of(*site.outputs[k]);
+      const bool fits =
+          made[k].dtype() == site.outputs[k]->dtype &&
+          std::ranges::equal(made[k].shape(), expected, [](const Expr& own, const Expr& extent) {
+            return as_int(own) == as_int(extent);  // open ones are those of the types
+          });
+      std::string shape;
+      for (const Expr& extent : made[k].shape())
+        shape += cat(shape.empty() ? "" : ",", print(extent));
+      BYOC_CHECK(fits, site.op->name, ", ", name, " makes ", made[k].dtype(), "[", shape, "] for ",
                  site.outputs[k]);
     }
   }
@@ -190,7 +219,9 @@ class Translator {
                                 : builder_.compute("copy", result.shape(),
                                                    [&](const Indices& i) { return result(i); }));
     }
-    return builder_.finish("main", inputs_, outputs);
+    Dag out = builder_.finish("main", inputs_, outputs);
+    for (const auto& [name, size] : sizes_) out.sizes.push_back(size);
+    return out;
   }
 
   const IRModule& module_;
@@ -199,6 +230,7 @@ class Translator {
   const StrategyTable& strategies_;
   Builder builder_;
   std::vector<Tensor> inputs_, constants_;
+  std::map<std::string, Var> sizes_;  // by name
 };
 
 }  // namespace

@@ -98,6 +98,11 @@ void Writer::stmt(const te::Stmt& s) {
 
 std::string fingerprint(const te::LoopFunction& function) {
   Writer writer;
+  for (const te::Var& size : function.sizes) {
+    writer.var(size);
+    writer.number(static_cast<uint64_t>(size.min()));
+    writer.number(static_cast<uint64_t>(size.max()));
+  }
   for (const auto* tensors : {&function.inputs, &function.outputs}) {
     writer.number(tensors->size());
     for (const te::Tensor& tensor : *tensors) writer.tensor(tensor);

@@ -7,6 +7,7 @@
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/open/translate_open.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/split.h"
 #include "plugins/llvm/topi/code_size.h"
@@ -160,6 +161,7 @@ const Variant& variant_at(const Variants& variants, const topi::Point& point, to
 }  // namespace
 
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target) {
+  if (has_open_sizes(module)) return std::optional<FunctionSpace>();
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
   if (split) return std::optional<FunctionSpace>();
   FunctionSpace out;

@@ -9,6 +9,7 @@
 #include "plugins/llvm/analysis/written_loops.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/knobs.h"
+#include "plugins/llvm/open/translate_open.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -19,14 +20,28 @@ namespace {
 constexpr int64_t kMostSmallKernels = 64;
 
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
+  if (has_open_sizes(module)) {
+    BYOC_TRY(OpenDag dag, translate_open(module, target));
+    BYOC_TRY(KernelLoops out, lower_open(dag.open, dag.nominal, dag.open.inputs.size(), target));
+    return std::move(out.loops);
+  }
   BYOC_TRY(te::Dag dag, translate(module, target));
   BYOC_TRY(KernelLoops out, lower_with_constants(dag, dag.inputs.size(), target));
   return std::move(out.loops);
 }
 
 Result<KernelLoops> kernel_of(const IRModule& module, const te::Target& target) {
+  if (has_open_sizes(module)) {
+    BYOC_TRY(OpenDag dag, translate_open(module, target));
+    return lower_open(dag.open, dag.nominal, inputs_of(module, dag.open), target);
+  }
   BYOC_TRY(te::Dag dag, translate(module, target));
   return lower_with_constants(dag, inputs_of(module, dag), target);
+}
+
+Status check_translation(const IRModule& module, const te::Target& target) {
+  return has_open_sizes(module) ? translate_open(module, target).status()
+                                : translate(module, target).status();
 }
 
 IRModule module_of(Function piece) {
@@ -59,7 +74,7 @@ Result<Lowered> lower_function(const IRModule& module, const te::Target& target,
     return out;
   }
   std::optional<Split> split;
-  if (point.empty()) {
+  if (point.empty() && !has_open_sizes(module)) {
     BYOC_TRY(split, split_function(module, target, when));
   }
   if (!split) {
@@ -83,6 +98,7 @@ Result<std::vector<KernelGroup>> groups_of_graph(const FunctionToLower& function
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_function(function.graph_json, function.facts));
   const Function& body = module.function(module.entry);
+  if (has_open_sizes(module)) return std::vector<KernelGroup>();  // families match numbers
   const auto params = static_cast<uint32_t>(std::ranges::count_if(
       body.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); }));
   std::vector<KernelGroup> out = groups_of(body);
@@ -131,13 +147,22 @@ Status can_translate(std::string_view graph_json, const te::Target& target,
   InternArena arena;
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_function(graph_json));
-  BYOC_TRY(std::optional<Split> split, split_function(module, target));
-  if (!split) BYOC_TRY_STATUS(translate(module, target).status());
+  std::optional<Split> split;
+  if (!has_open_sizes(module)) {
+    BYOC_TRY(split, split_function(module, target));
+  }
+  if (!split) BYOC_TRY_STATUS(check_translation(module, target));
   if (split) {
     for (Function& piece : split->pieces)
-      BYOC_TRY_STATUS(translate(module_of(std::move(piece)), target).status());
+      BYOC_TRY_STATUS(check_translation(module_of(std::move(piece)), target));
   }
-  if (then) then(module);
+  if (!then) return {};
+  if (!has_open_sizes(module)) {
+    then(module);
+    return {};
+  }
+  BYOC_TRY(const IRModule nominal, nominal_module(module));
+  then(nominal);
   return {};
 }
 

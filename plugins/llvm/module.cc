@@ -79,6 +79,7 @@ class NativeModule::Kernel : public sdk::Kernel {
                             sdk::host().table(),
                             call.raw().call_id,
                             &failure};
+    if (BYOC_HAS(&call.raw(), sizes)) native.sizes = call.raw().sizes;
     const int32_t code = fn_.run(&native);
     if (code == BYOC_OUT_OF_RANGE && failure.op.n > 0) {
       const std::string_view op(failure.op.p, failure.op.n);

@@ -7,6 +7,7 @@
 
 #include "byoc/base/arena.h"
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 #include "byoc/text/graph_json.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/families/family.h"
@@ -362,6 +363,7 @@ bool is_small_function(const IRModule& module) {
   for (const Node& node : whole.nodes) {
     ops += std::holds_alternative<Call>(node.kind);
     for (size_t k = 0; k < node.types.size(); ++k) {
+      if (has_open(node.types[k]->shape)) return false;
       if (elements_of(node.types[k]) > kSmallElements) return false;
     }
   }

@@ -197,7 +197,7 @@ void add_dense_ops(OpRegistry& ops) {
        .outputs = {{"y", "[..., m, n]"}},
        .infer = infer_matmul,
        .reference = reference_matmul,
-       .compute = compute_matmul,
+       .compute = with_open_sizes(compute_matmul),
        .flops = flops_matmul,
        .facts = {
            .family = OpFamily::kProduct, .weight = 1, .weight_channels = -1, .is_plain = true}});
@@ -213,7 +213,7 @@ void add_dense_ops(OpRegistry& ops) {
                      {"alpha", 1.0, "factor; 1 for integers"}},
            .infer = infer_gemm,
            .reference = reference_gemm,
-           .compute = compute_gemm,
+           .compute = with_open_sizes(compute_gemm),
            .flops = flops_gemm,
            .facts = {.family = OpFamily::kProduct,
                      .weight = 1,

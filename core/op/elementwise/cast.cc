@@ -77,11 +77,11 @@ void add_cast_ops(OpRegistry& ops) {
     return one_result({attrs.dtype("to"), inputs[0]->shape});
   };
   op.reference = reference_cast;
-  op.compute = [](te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  op.compute = with_open_sizes([](te::Builder& builder, Inputs in, Types out, const Attrs&) {
     return one(builder.compute("cast", in[0].shape(), [&](const Exprs& i) {
       return converted_to(out[0]->dtype, in[0](i));
     }));
-  };
+  });
   op.facts = {.family = OpFamily::kCast};
   ops.add(std::move(op));
   ops.add(bit_cast());

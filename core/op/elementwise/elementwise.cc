@@ -63,9 +63,9 @@ OpDef identity() {
   op.reference = [](Types inputs, Types, const Attrs&) -> Result<RefKernel> {
     return copy_kernel(inputs[0]);
   };
-  op.compute = move_compute("identity", [](Types, const TensorType&, const Attrs&) {
+  op.compute = with_open_sizes(move_compute("identity", [](Types, const TensorType&, const Attrs&) {
     return Result<IndexFn>([](const Exprs& i) { return i; });
-  });
+  }));
   op.flops = [](Types, Types, const Attrs&) { return 0.0; };
   op.facts = {.is_view = true};
   return op;

@@ -68,7 +68,7 @@ void add_where_ops(OpRegistry& ops) {
   op.outputs = {{"out", "dtype of x"}};
   op.infer = infer_where;
   op.reference = reference_where;
-  op.compute = compute_where;
+  op.compute = with_open_sizes(compute_where);
   ops.add(std::move(op));
 }
 

@@ -65,11 +65,11 @@ Result<ValueCheck> check_gather(Types in, const Attrs& attrs) {
 }
 
 Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Ints x = extents(in[0]);
-  BYOC_TRY(size_t axis,
-           normal_axis("gather", attrs.i("axis", 0), TensorType{in[0].dtype(), make_shape(x)}));
+  const Shape x = type_of(in[0]).shape;
+  BYOC_TRY(size_t axis, normal_axis("gather", attrs.i("axis", 0), type_of(in[0])));
+  if (is_open(x[axis])) return needs_number("gather", x[axis]);
   size_t rank = in[1].rank();
-  Tensor indices = checked_indices(builder, "gather", in[1], {from_either_end(x[axis])});
+  Tensor indices = checked_indices(builder, "gather", in[1], {from_either_end(x[axis].extent())});
   return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
     BYOC_CHECK(i.size() + 1 == x.size() + rank, i.size(), " indices for ranks ", x.size(), " and ",
                rank);
@@ -254,7 +254,7 @@ void add_gather_ops(OpRegistry& ops) {
        .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
        .infer = infer_gather,
        .reference = reference_gather,
-       .compute = compute_gather,
+       .compute = with_open_sizes(compute_gather),
        .flops = no_flops,
        .check = check_gather});
   ops.add({.name = "gather_elements",

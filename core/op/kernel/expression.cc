@@ -128,6 +128,56 @@ Ints extents(const Tensor& tensor) {
   return out;
 }
 
+namespace {
+
+Dim dim_of(const Expr& extent);
+
+// Returns the dim of two, which are known to fit: the extent is that of a dim.
+Dim joined_dim(const te::Binary& x) {
+  const Dim a = dim_of(x.a), b = dim_of(x.b);
+  const auto make = [&]() -> Result<Dim> {
+    switch (x.op) {
+      case te::BinaryOp::kAdd:
+        return dim_sum(a, b);
+      case te::BinaryOp::kSubtract:
+        return dim_difference(a, b);
+      case te::BinaryOp::kMultiply:
+        return dim_product(a, b);
+      case te::BinaryOp::kFloorDivide:
+        return dim_quotient(a, b.extent());
+      case te::BinaryOp::kMin:
+        return dim_min(a, b);
+      default:
+        return dim_max(a, b);
+    }
+  };
+  Result<Dim> out = make();
+  BYOC_CHECK(out.ok(), out.status().message());
+  return *out;
+}
+
+Dim dim_of(const Expr& extent) {
+  if (const auto number = as_int(extent)) return *number;
+  if (const auto* ref = std::get_if<te::VarRef>(&extent->kind))
+    return Dim::symbol(ref->var.name(), ref->var.min(), ref->var.max());
+  const auto* binary = std::get_if<te::Binary>(&extent->kind);
+  BYOC_CHECK(binary != nullptr, "an extent is no expression of sizes: ", te::print(extent));
+  return joined_dim(*binary);
+}
+
+}  // namespace
+
+TensorType type_of(const Tensor& tensor) {
+  TensorType out{tensor.dtype(), {}};
+  for (const Expr& extent : tensor.shape()) out.shape.push_back(dim_of(extent));
+  return out;
+}
+
+Status needs_number(std::string_view op, Dim dim) {
+  return unimplemented(cat(op, ": the dim ", dim, " must be a number: bind it to one first"))
+      .with_slug("symbolic-shape");
+}
+
 Exprs as_exprs(const Ints& numbers) { return {numbers.begin(), numbers.end()}; }
 
 Expr flat_index(const Exprs& indices, const Ints& extents) {
@@ -183,7 +233,77 @@ Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from) {
   return out;
 }
 
+namespace {
+
+// Dims [t, t_end) and [f, f_end) of two shapes hold the same elements.
+struct Group {
+  size_t t, t_end, f, f_end;
+};
+
+// Returns the fewest dims of both from there on that hold the same elements.
+Result<Group> next_group(const Shape& to, const Shape& from, size_t t, size_t f) {
+  Group out{t, std::min(t + 1, to.size()), f, std::min(f + 1, from.size())};
+  Dim t_count = t < to.size() ? to[t] : Dim(1), f_count = f < from.size() ? from[f] : Dim(1);
+  while (!(t_count == f_count)) {
+    const bool grows_to = t_count.max() < f_count.max() ||
+                          (t_count.max() == f_count.max() && t_count.min() < f_count.min());
+    if (grows_to ? out.t_end == to.size() : out.f_end == from.size())
+      return needs_number("reshape", is_open(t_count) ? t_count : f_count);
+    Dim& count = grows_to ? t_count : f_count;
+    BYOC_TRY(count, dim_product(count, grows_to ? to[out.t_end++] : from[out.f_end++]));
+  }
+  return out;
+}
+
+Expr open_flat(std::span<const Expr> indices, std::span<const Dim> dims) {
+  Expr flat;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (dims[d] == Dim(1)) continue;
+    flat = flat.is_empty() ? indices[d] : flat * te::extent_of(dims[d]) + indices[d];
+  }
+  return flat.is_empty() ? Expr(0) : flat;
+}
+
+// Writes the indices in dims that hold so many elements.
+void open_unflattened(const Expr& flat, std::span<const Dim> dims, std::span<Expr> out) {
+  size_t first = 0;
+  while (first < dims.size() && dims[first] == Dim(1)) ++first;
+  Expr step;
+  for (size_t d = dims.size(); d-- > first;) {
+    if (dims[d] == Dim(1)) continue;
+    const Expr extent = te::extent_of(dims[d]), at = step.is_empty() ? flat : floor_div(flat, step);
+    out[d] = d == first ? at : floor_mod(at, extent);
+    step = step.is_empty() ? extent : step * extent;
+  }
+}
+
+}  // namespace
+
+Result<std::function<Exprs(const Exprs&)>> reshaped_by(const Shape& to, const Shape& from) {
+  std::vector<Group> groups;
+  for (size_t t = 0, f = 0; t < to.size() || f < from.size();) {
+    BYOC_TRY(Group group, next_group(to, from, t, f));
+    groups.push_back(group);
+    t = group.t_end, f = group.f_end;
+  }
+  return std::function<Exprs(const Exprs&)>([=](const Exprs& at) {
+    Exprs out(from.size(), Expr(0));
+    for (const Group& group : groups) {
+      const size_t t_count = group.t_end - group.t, f_count = group.f_end - group.f;
+      const Expr flat = open_flat(std::span(at).subspan(group.t, t_count),
+                                  std::span(to).subspan(group.t, t_count));
+      open_unflattened(flat, std::span(from).subspan(group.f, f_count),
+                       std::span(out).subspan(group.f, f_count));
+    }
+    return out;
+  });
+}
+
 te::Stmt nested_loops(const Ints& extents, const std::function<te::Stmt(const Exprs&)>& body) {
+  return loops_over(as_exprs(extents), body);
+}
+
+te::Stmt loops_over(const Exprs& extents, const std::function<te::Stmt(const Exprs&)>& body) {
   std::vector<Var> vars;
   for (size_t d = 0; d < extents.size(); ++d) vars.emplace_back(cat("i", d));
   te::Stmt stmt = body({vars.begin(), vars.end()});
@@ -259,32 +379,33 @@ Tensor stored_as(te::Builder& builder, std::string name, DType dtype, Tensor x) 
 }
 
 ComputeFn map_compute(std::string name, std::function<ExprFn(const Attrs&)> make) {
-  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
-    ExprFn f = make(attrs);
-    return one(builder.compute(name, in[0].shape(), [&](const Exprs& i) {
-      return converted_to(out[0]->dtype, f(widened(in[0](i))));
-    }));
-  };
+  return with_open_sizes(
+      [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+        ExprFn f = make(attrs);
+        return one(builder.compute(name, in[0].shape(), [&](const Exprs& i) {
+          return converted_to(out[0]->dtype, f(widened(in[0](i))));
+        }));
+      });
 }
 
 ComputeFn broadcast_compute(std::string name, std::function<ExprFn2(const Attrs&)> make) {
-  return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
-    ExprFn2 f = make(attrs);
-    return one(builder.compute(name, te::extents_of(*out[0]), [&](const Exprs& i) {
-      BYOC_CHECK(in.size() == 2, name, " of ", in.size(), " operands");
-      Expr a = widened(in[0](broadcast_index(in[0], i)));
-      Expr b = widened(in[1](broadcast_index(in[1], i)));
-      return converted_to(out[0]->dtype, f(std::move(a), std::move(b)));
-    }));
-  };
+  return with_open_sizes(
+      [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+        ExprFn2 f = make(attrs);
+        return one(builder.compute(name, te::extents_of(*out[0]), [&](const Exprs& i) {
+          BYOC_CHECK(in.size() == 2, name, " of ", in.size(), " operands");
+          Expr a = widened(in[0](broadcast_index(in[0], i)));
+          Expr b = widened(in[1](broadcast_index(in[1], i)));
+          return converted_to(out[0]->dtype, f(std::move(a), std::move(b)));
+        }));
+      });
 }
 
 ComputeFn move_compute(
     std::string name,
     std::function<Result<IndexFn>(Types in, const TensorType& out, const Attrs&)> make) {
   return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
-    TensorType type{in[0].dtype(), make_shape(extents(in[0]))};
-    TypeId types[] = {type};
+    TypeId types[] = {type_of(in[0])};
     BYOC_TRY(IndexFn index, make(types, *out[0], attrs));
     return one(builder.compute(name, te::extents_of(*out[0]),
                                [&](const Exprs& i) { return in[0](index(i)); }));

@@ -4,6 +4,8 @@
 // loaded, computed with as f32, and cast back; integers wrap around in their own type.
 #include <span>
 
+#include "byoc/ir/dim.h"
+#include "byoc/te/simplify.h"
 #include "byoc/te/tensor.h"
 #include "core/op/kernel/util.h"
 
@@ -52,6 +54,10 @@ ExprFn2 applied(te::BinaryOp op);
 
 /// Returns the extents of a tensor of static shape.
 Ints extents(const Tensor& tensor);
+/// Returns the type of a tensor, whose extents may be expressions of sizes.
+TensorType type_of(const Tensor& tensor);
+/// Returns an error for a compute that needs the number of an open dim.
+Status needs_number(std::string_view op, Dim dim);
 Exprs as_exprs(const Ints& numbers);
 /// Convert between a row-major position and the indices that have it.
 Expr flat_index(const Exprs& indices, const Ints& extents);
@@ -59,8 +65,12 @@ Exprs unflattened(const Expr& flat, const Ints& extents);
 /// Returns the indices into `from` of the element that is at `at` in the same elements as `to`.
 /// Dims that both shapes share are passed through.
 Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from);
+/// Returns the same for shapes with open dims. Errors: kUnimplemented where the dims that hold the
+/// same elements are not found.
+Result<std::function<Exprs(const Exprs&)>> reshaped_by(const Shape& to, const Shape& from);
 /// Makes loops over all `extents` around body(indices).
 te::Stmt nested_loops(const Ints& extents, const std::function<te::Stmt(const Exprs&)>& body);
+te::Stmt loops_over(const Exprs& extents, const std::function<te::Stmt(const Exprs&)>& body);
 /// One number that statements may change.
 struct Scalar {
   Tensor place;

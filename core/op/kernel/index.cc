@@ -35,13 +35,13 @@ Status check_columns(const std::string& op, const T* indices, int64_t rows,
 }
 
 /// Makes loops over all indices around body(place, range).
-te::Stmt for_indices(const Ints& extents, const std::vector<IndexRange>& ranges,
+te::Stmt for_indices(const Exprs& extents, const std::vector<IndexRange>& ranges,
                      const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
   if (ranges.size() == 1)
-    return nested_loops(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
-  BYOC_CHECK(!extents.empty() && extents.back() == static_cast<int64_t>(ranges.size()),
+    return loops_over(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
+  BYOC_CHECK(!extents.empty() && as_int(extents.back()) == static_cast<int64_t>(ranges.size()),
              ranges.size(), " ranges for rows of indices of rank ", extents.size());
-  return nested_loops({extents.begin(), extents.end() - 1}, [&](const Exprs& row) {
+  return loops_over(Exprs(extents.begin(), extents.end() - 1), [&](const Exprs& row) {
     std::vector<te::Stmt> columns;
     for (size_t k = 0; k < ranges.size(); ++k) {
       Exprs at = row;
@@ -71,7 +71,7 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
 // when an index is outside, and finds it.
 Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
                        const std::vector<IndexRange>& ranges) {
-  const Ints shape = extents(indices);
+  const Exprs& shape = indices.shape();
   if (ranges.empty()) return indices;  // rows of no indices
   auto value = [&](const Exprs& at) { return te::cast(DType::kI64, indices(at)); };
   auto counted = [](const Expr& index, IndexRange range) {
@@ -79,7 +79,8 @@ Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& 
   };
   Scalar outside("outside", DType::kI64);
   auto made = builder.procedure(
-      cat(op, ".indices"), {{DType::kI64, make_shape(shape)}}, {indices}, [&](const Tensors& y) {
+      cat(op, ".indices"), {{DType::kI64, type_of(indices).shape}}, {indices},
+      [&](const Tensors& y) {
         te::Stmt copy = for_indices(shape, ranges, [&](const Exprs& at, IndexRange range) {
           te::Var index("index");
           Expr is_outside = select(is_within(index, range.extent), Expr(0), Expr(1));

@@ -82,13 +82,20 @@ struct RowsExpr {
   int64_t n = 1;
 
   RowsExpr(const Tensor& of, size_t first) : x(of), axis(first), shape(of.shape()) {
-    Ints all = extents(x);
+    const Exprs& all = x.shape();
     BYOC_CHECK(axis < all.size(), "rows from dim ", axis, " of rank ", all.size());
     for (size_t d = axis; d < all.size(); ++d) {
       over.push_back(all[d]);
       shape[d] = 1;
-      n *= all[d];
+      n *= as_int(all[d]).value_or(0);  // 0: not known
     }
+  }
+  Status check(std::string_view op) const {
+    const Shape dims = type_of(x).shape;
+    for (size_t d = axis; d < dims.size(); ++d) {
+      if (is_open(dims[d])) return needs_number(op, dims[d]);
+    }
+    return {};
   }
   Expr element(const Exprs& i, const Exprs& r) const {
     Exprs at(i.begin(), i.begin() + static_cast<ptrdiff_t>(axis));
@@ -110,6 +117,7 @@ struct RowsExpr {
 Result<Tensors> compute_layer_norm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("layer_norm", attrs.i("axis"), out[0]));
   RowsExpr rows(in[0], axis);
+  BYOC_TRY_STATUS(rows.check("layer_norm"));
   DType dtype = in[0].dtype();
   MomentStages stats =
       moments_of(builder, rows.shape, rows.over, dtype, rows.n,
@@ -155,7 +163,7 @@ OpDef layer_norm() {
                        return layer_norm_kernel<T>(rows, inputs.size(), attrs.b("stats", false));
                      });
   };
-  op.compute = compute_layer_norm;
+  op.compute = with_open_sizes(compute_layer_norm);
   op.flops = [](Types inputs, Types, const Attrs&) { return 8 * flop_count(inputs[0]); };
   return op;
 }
@@ -179,6 +187,7 @@ RefKernel rms_norm_kernel(Rows rows, bool with_scale) {
 Result<Tensors> compute_rms_norm(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("rms_norm", attrs.i("axis"), out[0]));
   RowsExpr rows(in[0], axis);
+  BYOC_TRY_STATUS(rows.check("rms_norm"));
   DType dtype = in[0].dtype();
   Tensor squares = sum_over(builder, "squares", rows.shape, rows.over, dtype,
                             [&](const Exprs& i, const Exprs& r) {
@@ -218,7 +227,7 @@ OpDef rms_norm() {
                        return rms_norm_kernel<T>(rows, inputs.size() > 1);
                      });
   };
-  op.compute = compute_rms_norm;
+  op.compute = with_open_sizes(compute_rms_norm);
   op.flops = [](Types inputs, Types, const Attrs&) { return 4 * flop_count(inputs[0]); };
   return op;
 }

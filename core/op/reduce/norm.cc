@@ -65,7 +65,7 @@ OpDef batch_norm() {
                        return batch_norm_kernel<T>(around_axis(inputs[0], 1), attrs.f("epsilon"));
                      });
   };
-  op.compute = compute_batch_norm;
+  op.compute = with_open_sizes(compute_batch_norm);
   op.flops = [](Types inputs, Types, const Attrs&) { return 2 * flop_count(inputs[0]); };
   op.facts = {.family = OpFamily::kBatchNorm};
   return op;

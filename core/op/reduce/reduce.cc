@@ -162,7 +162,7 @@ struct ReduceExpr {
   DType (*state_dtype)(DType) = computing_dtype;
   ExprFn term = [](Expr x) { return x; };
   te::Combiner (*combiner)(DType) = te::sum_of;
-  std::function<Expr(Expr state, int64_t n)> finish = [](Expr state, int64_t) { return state; };
+  std::function<Expr(Expr state, Expr n)> finish = [](Expr state, Expr) { return state; };
 };
 
 DType float_dtype(DType x) { return is_float(x) ? computing_dtype(x) : DType::kF64; }
@@ -174,9 +174,11 @@ DType wide_dtype(DType x) {
   return is_signed_int(x) ? DType::kI64 : DType::kU64;
 }
 
-Expr mean_expr(Expr total, int64_t n) {
-  if (!is_float(total.dtype()) && n == 0) return zero(total.dtype());
-  return total / te::constant(total.dtype(), static_cast<double>(n));
+Expr mean_expr(Expr total, const Expr& n) {
+  const auto count = as_int(n);
+  if (!is_float(total.dtype()) && count == 0) return zero(total.dtype());
+  if (!count) return total / te::cast(total.dtype(), n);
+  return total / te::constant(total.dtype(), static_cast<double>(*count));
 }
 
 Expr magnitude(Expr x) {
@@ -186,8 +188,8 @@ Expr magnitude(Expr x) {
 
 Expr square(Expr x) { return x * x; }
 
-std::function<Expr(Expr, int64_t)> finished_by(te::UnaryOp op) {
-  return [op](Expr state, int64_t) { return te::unary(op, std::move(state)); };
+std::function<Expr(Expr, Expr)> finished_by(te::UnaryOp op) {
+  return [op](Expr state, const Expr&) { return te::unary(op, std::move(state)); };
 }
 
 // Maps a position `kept` of the result to the elements of x that are reduced together there.
@@ -195,7 +197,7 @@ struct ReduceShape {
   std::vector<bool> taken;
   bool keepdims;
   Exprs over;  // extents taken
-  int64_t n = 1;
+  Expr n = 1;
 
   Exprs index(const Exprs& kept, const Exprs& r) const {
     Exprs x;
@@ -218,7 +220,7 @@ ReduceShape reduce_shape(const Tensor& x, const std::vector<size_t>& axes, bool 
                " is reduced");
     shape.taken[axis] = true;
     shape.over.push_back(x.shape()[axis]);
-    shape.n *= extents(x)[axis];
+    shape.n = te::simplify(shape.n * x.shape()[axis]);
   }
   return shape;
 }
@@ -266,7 +268,7 @@ Tensor log_sum_exp(te::Builder& builder, const Tensor& x, const ReduceShape& sha
 
 ComputeFn reduce_compute(std::string name, ReduceExpr how) {
   return [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
-    TensorType x{in[0].dtype(), make_shape(extents(in[0]))};
+    const TensorType x = type_of(in[0]);
     BYOC_TRY(auto axes, axes_of(name, x, attrs));
     ReduceShape shape = reduce_shape(in[0], axes, attrs.b("keepdims", true));
     if (name != "log_sum_exp" || axes.empty())
@@ -295,7 +297,7 @@ OpDef reduction(std::string name, std::string doc, List list, ReduceExpr how = {
                                   []<class T>() -> ReduceOne { return reduce_one<T, State<T>>; }));
     return reduce_kernel(inputs[0], axes, reduce);
   };
-  op.compute = reduce_compute(name, std::move(how));
+  op.compute = with_open_sizes(reduce_compute(name, std::move(how)));
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
 }

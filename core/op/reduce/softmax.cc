@@ -170,11 +170,11 @@ OpDef softmax_op(std::string name, std::string doc, double flops_per_element, Li
       return line_kernel<T>(view, Kind::template run<T>);
     });
   };
-  op.compute = [=](te::Builder& builder, Inputs in, Types out,
-                   const Attrs& attrs) -> Result<Tensors> {
-    BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), out[0]));
-    return one(compute(builder, name, in[0], Lines(in[0], axis)));
-  };
+  op.compute = with_open_sizes(
+      [=](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) -> Result<Tensors> {
+        BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), out[0]));
+        return one(compute(builder, name, in[0], Lines(in[0], axis)));
+      });
   op.flops = [=](Types inputs, Types, const Attrs&) {
     return flops_per_element * flop_count(inputs[0]);
   };

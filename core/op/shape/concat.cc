@@ -91,13 +91,13 @@ Result<RefKernel> reference_concat(Types in, Types out, const Attrs& attrs) {
 
 // Returns element `at` of inputs first .. last - 1, of which input k begins at begins[k]: a search
 // tree, so that many inputs cost few comparisons.
-Expr concat_element(Inputs in, const Ints& begins, size_t axis, const Exprs& at, size_t first,
+Expr concat_element(Inputs in, const Exprs& begins, size_t axis, const Exprs& at, size_t first,
                     size_t last) {
   BYOC_CHECK(first < last && last <= in.size() && begins.size() == in.size(), "inputs ", first,
              " to ", last, " of ", in.size(), ", of which ", begins.size(), " have a begin");
   if (last - first == 1) {
     Exprs from = at;
-    if (begins[first] != 0) from[axis] = at[axis] - begins[first];
+    if (as_int(begins[first]) != 0) from[axis] = at[axis] - begins[first];
     return in[first](from);
   }
   size_t middle = (first + last) / 2;
@@ -107,17 +107,17 @@ Expr concat_element(Inputs in, const Ints& begins, size_t axis, const Exprs& at,
 
 Result<Tensors> compute_concat(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("concat", attrs.i("axis"), out[0]));
-  Tensors parts;  // those with elements: the others are never read
-  Ints begins;
-  int64_t begin = 0;
+  Tensors parts;  // those that may have elements: the others are never read
+  Exprs begins;
+  Expr begin = 0;
   for (const Tensor& x : in) {
-    int64_t extent = extents(x)[axis];
-    if (extent == 0) continue;
+    const Expr extent = x.shape()[axis];
+    if (as_int(extent) == 0) continue;
     parts.push_back(x);
     begins.push_back(begin);
-    begin += extent;
+    begin = te::simplify(begin + extent);
   }
-  if (parts.empty()) parts.push_back(in[0]), begins.push_back(0);
+  if (parts.empty()) parts.push_back(in[0]), begins.emplace_back(0);
   return one(builder.compute("concat", te::extents_of(*out[0]), [&](const Exprs& i) {
     return concat_element(parts, begins, axis, i, 0, parts.size());
   }));
@@ -191,7 +191,7 @@ void add_concat_ops(OpRegistry& ops) {
            .attrs = {{"axis", int64_t{0}, "in [-rank, rank)", AttrSpec::kRequired}},
            .infer = infer_concat,
            .reference = reference_concat,
-           .compute = compute_concat,
+           .compute = with_open_sizes(compute_concat),
            .flops = no_flops,
            .facts = {.family = OpFamily::kConcat}});
   ops.add({.name = "split",

@@ -190,19 +190,20 @@ Result<RefKernel> copy_bytes(Types in, Types, const Attrs&) {
 }
 
 Result<IndexFn> same_elements_index(Types in, const TensorType& out, const Attrs&) {
+  if (has_open(in[0]->shape) || has_open(out.shape)) return reshaped_by(out.shape, in[0]->shape);
   return IndexFn([from = static_extents(in[0]->shape), to = static_extents(out.shape)](
                      const Exprs& at) { return reshaped_index(at, to, from); });
 }
 
 Result<Tensors> compute_shape(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  auto [start, end] = dims_asked(TensorType{in[0].dtype(), make_shape(extents(in[0]))}, attrs);
-  Ints all = extents(in[0]);
+  auto [start, end] = dims_asked(type_of(in[0]), attrs);
+  const Exprs& all = in[0].shape();
   BYOC_CHECK(start <= end && end <= all.size(), "dims ", start, " to ", end, " of rank ",
              all.size());
   return one(builder.compute("shape", te::extents_of(*out[0]), [&](const Exprs& i) {
     Expr value = 0;
     for (size_t d = start; d < end; ++d)
-      value = select(i[0] == static_cast<int64_t>(d - start), Expr(all[d]), value);
+      value = select(i[0] == static_cast<int64_t>(d - start), all[d], value);
     return value;
   }));
 }
@@ -215,7 +216,7 @@ OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs,
           .attrs = std::move(attrs),
           .infer = std::move(infer),
           .reference = copy_bytes,
-          .compute = move_compute(name, same_elements_index),
+          .compute = with_open_sizes(move_compute(name, same_elements_index)),
           .flops = no_flops,
           .facts = {.is_view = true}};
 }
@@ -289,7 +290,7 @@ void add_shape_ops(OpRegistry& ops) {
                      {"end", int64_t{0}, "likewise; absent: the rank", AttrSpec::kOptional}},
            .infer = infer_shape,
            .reference = reference_shape,
-           .compute = compute_shape,
+           .compute = with_open_sizes(compute_shape),
            .flops = no_flops});
 }
 

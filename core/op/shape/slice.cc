@@ -172,9 +172,12 @@ Result<RefKernel> reference_slice(Types in, Types out, const Attrs& attrs) {
 Result<IndexFn> slice_index(Types in, const TensorType&, const Attrs& attrs) {
   BYOC_TRY(SliceDims s, read_slice(in[0], attrs));
   std::vector<Range> ranges(in[0]->shape.size());
-  for (size_t k = 0; k < s.axes.size(); ++k)
-    ranges[s.axes[k]] =
-        clamp_range(in[0]->shape[s.axes[k]].extent(), s.starts[k], s.ends[k], s.steps[k]);
+  for (size_t k = 0; k < s.axes.size(); ++k) {
+    const Dim dim = in[0]->shape[s.axes[k]];
+    if (is_open(dim) && takes_all(dim, s.starts[k], s.ends[k], s.steps[k])) continue;
+    if (is_open(dim)) return needs_number("slice", dim);
+    ranges[s.axes[k]] = clamp_range(dim.extent(), s.starts[k], s.ends[k], s.steps[k]);
+  }
   return IndexFn([ranges = std::move(ranges)](const Exprs& at) {
     Exprs x;
     BYOC_CHECK(at.size() == ranges.size(), at.size(), " indices of ", ranges.size(), " ranges");
@@ -265,7 +268,7 @@ void add_slice_ops(OpRegistry& ops) {
                      open_shape_attr()},
            .infer = infer_slice,
            .reference = reference_slice,
-           .compute = move_compute("slice", slice_index),
+           .compute = with_open_sizes(move_compute("slice", slice_index)),
            .flops = no_flops});
   ops.add(
       {.name = "reverse_sequence",

@@ -243,7 +243,9 @@ Result<IndexFn> space_to_depth_index(Types in, const TensorType&, const Attrs& a
 using MakeIndex = Result<IndexFn> (*)(Types in, const TensorType& out, const Attrs&);
 
 OpDef moving_op(std::string name, std::string doc, std::vector<AttrSpec> attrs, InferFn infer,
-                ReferenceFn reference, MakeIndex index) {
+                ReferenceFn reference, MakeIndex index, bool takes_open = false) {
+  ComputeFn compute = move_compute(name, index);
+  compute.takes_open = takes_open;
   return {.name = name,
           .doc = std::move(doc),
           .kind = FusionKind::kInjective,
@@ -251,7 +253,7 @@ OpDef moving_op(std::string name, std::string doc, std::vector<AttrSpec> attrs, 
           .attrs = std::move(attrs),
           .infer = std::move(infer),
           .reference = std::move(reference),
-          .compute = move_compute(name, index),
+          .compute = std::move(compute),
           .flops = no_flops};
 }
 
@@ -263,11 +265,11 @@ void add_transpose_ops(OpRegistry& ops) {
                    "DCR: the block's cell is the outer part of the channel; CRD: the inner"};
   ops.add(with_facts(moving_op("transpose", "Dim d of y is dim perm[d] of x.",
                                {{"perm", Ints{}, "a permutation of the dims; empty: reversed"}},
-                               infer_transpose, reference_transpose, transpose_index),
+                               infer_transpose, reference_transpose, transpose_index, true),
                      {.family = OpFamily::kTranspose}));
   ops.add(moving_op("expand", "x broadcast together with `shape`, by numpy's rules.",
                     {{"shape", Ints{}, "extents", AttrSpec::kOptional}, open_shape_attr()},
-                    infer_expand, reference_expand, expand_index));
+                    infer_expand, reference_expand, expand_index, true));
   ops.add(moving_op("tile", "repeats[d] copies of x one after the other along dim d.",
                     {{"repeats", Ints{}, "one per dim, at least 0", AttrSpec::kRequired}},
                     infer_tile, reference_tile, tile_index));

@@ -149,7 +149,13 @@ Expr group_channel(const Expr& o, int64_t per_group, const Expr& c, int64_t c_pe
 
 Result<ConvShape> conv_of(std::string_view op, Inputs in, const Attrs& attrs, size_t spatial,
                           std::vector<TypeId>& types) {
-  for (const Tensor& x : in) types.push_back(TensorType{x.dtype(), make_shape(extents(x))});
+  for (const Tensor& x : in) types.push_back(type_of(x));
+  for (Dim dim : types[1]->shape) {
+    if (is_open(dim)) return needs_number(op, dim);
+  }
+  for (size_t d = 1; d < types[0]->shape.size(); ++d) {  // the first one is the batch
+    if (is_open(types[0]->shape[d])) return needs_number(op, types[0]->shape[d]);
+  }
   return read_conv(op, types, attrs, spatial);
 }
 
@@ -251,8 +257,9 @@ OpDef conv(size_t spatial) {
       .infer = [=](Types in, const Attrs& a) { return infer_conv(name, in, a, spatial); },
       .reference = [=](Types in, Types out,
                        const Attrs& a) { return reference_conv(name, in, out, a, spatial, false); },
-      .compute = [=](te::Builder& builder, Inputs in, Types out,
-                     const Attrs& a) { return compute_conv(name, builder, in, out, a, spatial); },
+      .compute = with_open_sizes([=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
+        return compute_conv(name, builder, in, out, a, spatial);
+      }),
       .flops = flops_conv,
       .facts = {.family = OpFamily::kConvolution, .weight = 1, .is_plain = true},
   };
@@ -296,11 +303,11 @@ Tensor padded(te::Builder& builder, const Tensor& x, const std::vector<Window>& 
               double fill) {
   auto has_pads = [](const Window& w) { return w.pad_begin > 0 || w.pad_end > 0; };
   if (std::none_of(windows.begin(), windows.end(), has_pads)) return x;
-  Ints from = extents(x);
+  const Exprs& from = x.shape();
   BYOC_CHECK(windows.size() + 2 <= from.size(), windows.size(), " windows in rank ", from.size());
-  Exprs shape = x.shape();
+  Exprs shape = from;
   for (size_t d = 0; d < windows.size(); ++d)
-    shape[2 + d] = from[2 + d] + windows[d].pad_begin + windows[d].pad_end;
+    shape[2 + d] = te::simplify(from[2 + d] + windows[d].pad_begin + windows[d].pad_end);
   return builder.compute("pad", shape, [&](const Exprs& i) {
     Exprs cell = i, inside;
     for (size_t d = 0; d < windows.size(); ++d) {

@@ -69,11 +69,20 @@ using SizesFn = std::function<Result<std::vector<TensorType>>(Types inputs, cons
 /// Returns the floating-point (or integer) operations of one call; a multiply-add counts 2.
 using FlopsFn = std::function<double(Types inputs, Types outputs, const Attrs&)>;
 
-/// Returns the results as tensor expressions of the inputs, whose types are static (te/tensor.h):
-/// one tensor per result, of its dtype and shape. Errors: kUnimplemented naming the type or
-/// attribute that has no expression.
-using ComputeFn = std::function<Result<std::vector<te::Tensor>>(
+/// Returns the results as tensor expressions of the inputs (te/tensor.h): one tensor per result, of
+/// its dtype and shape. Types are static, or with `takes_open` have open dims. Errors:
+/// kUnimplemented naming the type or attribute that has no expression.
+using ComputeBody = std::function<Result<std::vector<te::Tensor>>(
     te::Builder&, std::span<const te::Tensor> inputs, Types outputs, const Attrs&)>;
+struct ComputeFn : ComputeBody {
+  using ComputeBody::ComputeBody;
+  bool takes_open = false;  ///< extents may be expressions of sizes that each run gives
+};
+/// Returns a compute that may be called for types with open dims.
+inline ComputeFn with_open_sizes(ComputeFn compute) {
+  compute.takes_open = true;
+  return compute;
+}
 
 /// Ops that passes treat alike.
 enum class OpFamily : uint8_t {

@@ -120,8 +120,7 @@ class Builder {
   std::unordered_map<std::string, uint32_t> names_;  // uses of each name
 };
 
-/// Returns a number, a variable of Var::size, or an expression of these, for a dim that is not
-/// counted.
+/// Returns the extent of a dim that is not counted: a number, or an expression of sizes.
 Expr extent_of(Dim dim);
 /// Returns the extents of a type without counted dims.
 Exprs extents_of(const TensorType& type);

@@ -58,7 +58,9 @@ std::string site_key(const Site& site);
 
 /// Translates a function. Stages carry op, compute (the choice) and node. Composites are walked
 /// through; constants are inputs after the parameters, in the order of their nodes.
-/// Errors: kUnimplemented naming an op that has no compute, or a dim that is not static;
+/// Types may have open dims where the computes take them; the sizes of the Dag are those in the
+/// types of all nodes. Errors: kUnimplemented naming an op that has no compute, or a dim that is
+/// counted or that the computes of its op do not take;
 /// kFailedPrecondition naming a choice that does not apply.
 Result<Dag> translate_to_te(const IRModule& module, const Function& function, const Target& target,
                             const StrategySelector& selector,

@@ -6,6 +6,8 @@
 
 #include "byoc/base/arena.h"
 #include "byoc/base/check.h"
+#include "byoc/te/simplify.h"
+#include "byoc/te/tensor.h"
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin {
@@ -50,20 +52,30 @@ class Planner {
 };
 
 Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
   Home home{kind, offset, tensor, {}, {}, 1};
   for (const te::Expr& extent : tensor.shape()) {
-    auto value = te::as_int(extent);
-    if (!value || *value < 0) {
+    const te::Interval bounds = te::bounds_of(extent);
+    const bool is_open = te::is_of_sizes(extent) && bounds.hi < kMostElements;
+    if ((!te::as_int(extent) && !is_open) || bounds.hi < 0) {
       return unimplemented(
           cat("tensor ", tensor.name(), " has an extent that is no number: ", te::print(extent)));
     }
-    home.dims.push_back(*value);
+    home.is_open |= is_open;
+    home.dims.push_back(bounds.hi);
   }
   home.strides.resize(home.dims.size());
+  te::Expr step = 1;
   for (size_t k = home.dims.size(); k-- > 0;) {
     home.strides[k] = home.elements;
-    home.elements *= home.dims[k];
+    home.steps.insert(home.steps.begin(), step);
+    if (__builtin_mul_overflow(home.elements, home.dims[k], &home.elements))
+      return unimplemented(cat("tensor ", tensor.name(), " is larger than any memory"));
+    if (home.is_open) step = te::simplify(step * tensor.shape()[k]);
+    else step = home.elements;
   }
+  home.has_open_steps = std::ranges::any_of(
+      home.steps, [](const te::Expr& one) { return !te::as_int(one).has_value(); });
   plan_.homes.insert_or_assign(tensor.id(), std::move(home));
   return {};
 }

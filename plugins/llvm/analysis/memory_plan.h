@@ -15,8 +15,11 @@ struct Home {
   Kind kind = kArgument;
   uint64_t offset = 0;  // kArgument: its number; else bytes in the workspace or in the slot
   te::Tensor tensor;
-  std::vector<int64_t> dims, strides;  // strides in elements
-  int64_t elements = 1;
+  std::vector<int64_t> dims, strides;  // strides in elements; of open dims the upper bounds
+  int64_t elements = 1;                // at these bounds
+  te::Exprs steps = {};                // the strides of a run
+  bool is_open = false;                // a dim is given by each run
+  bool has_open_steps = false;         // .. and it is not the first one
   uint64_t bytes() const { return static_cast<uint64_t>(elements) * dtype_size(tensor.dtype()); }
 };
 

@@ -62,7 +62,8 @@ Range Ranges::of(const te::Expr& x) const {
   if (auto value = te::as_int(x)) return {clamped(*value), clamped(*value)};
   if (auto* var = std::get_if<te::VarRef>(&x->kind)) {
     auto known = vars_.find(var->var.id());
-    return known == vars_.end() ? Range{} : known->second;
+    if (known != vars_.end()) return known->second;
+    return var->var.is_size() ? Range{clamped(var->var.min()), clamped(var->var.max())} : Range{};
   }
   if (auto* binary = std::get_if<te::Binary>(&x->kind)) return of_binary(*binary);
   if (auto* select = std::get_if<te::Select>(&x->kind)) {

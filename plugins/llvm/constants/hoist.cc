@@ -99,6 +99,7 @@ void Hoister::fill_rest() {
              out_.is_kept.size());
   out_.rest.name = dag_.name;
   out_.rest.outputs = dag_.outputs;
+  out_.rest.sizes = dag_.sizes;
 }
 
 void Hoister::fill_constants() {

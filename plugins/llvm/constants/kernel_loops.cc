@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/constants/hoist.h"
+#include "plugins/llvm/open/schedule_as.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/prefetch.h"
 #include "plugins/llvm/tiling/row_prefetch.h"
@@ -12,26 +13,38 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
-                                  const topi::Point* point) {
-  const topi::Template schedules = sketch::template_of(dag, target);
-  BYOC_TRY(te::Schedule schedule, schedules.at(point ? *point : schedules.first));
+Result<te::LoopFunction> lowered(const te::Schedule& schedule, const topi::Template& schedules) {
   BYOC_TRY(te::LoopFunction loops, te::lower(schedule));
   if (schedules.kind == "stem") return topi::with_row_prefetches(std::move(loops));
   return topi::with_prefetches(std::move(loops));
 }
 
-}  // namespace
+Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
+                                  const topi::Point* point) {
+  const topi::Template schedules = sketch::template_of(dag, target);
+  BYOC_TRY(te::Schedule schedule, schedules.at(point ? *point : schedules.first));
+  return lowered(schedule, schedules);
+}
 
-Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
-                                         const te::Target& target, const topi::Point* point) {
+// Lowers a Dag with open sizes by the schedule of the same Dag with numbers.
+Result<te::LoopFunction> lower_as(const te::Dag& dag, const te::Dag& nominal,
+                                  const te::Target& target) {
+  const topi::Template schedules = sketch::template_of(nominal, target);
+  BYOC_TRY(te::Schedule model, schedules.at(schedules.first));
+  BYOC_TRY(te::Schedule schedule, schedule_as(dag, nominal, model.trace(), target));
+  return lowered(schedule, schedules);
+}
+
+using LowerRest = std::function<Result<te::LoopFunction>(const te::Dag& rest)>;
+
+Result<KernelLoops> lower_hoisted(std::optional<Hoisted> hoisted, const te::Dag& dag, size_t inputs,
+                                  const te::Target& target, const LowerRest& lower_rest) {
   KernelLoops out;
-  std::optional<Hoisted> hoisted = hoist_constants(dag, inputs);
   if (!hoisted) {
-    BYOC_TRY(out.loops, lower_at(dag, target, point));
+    BYOC_TRY(out.loops, lower_rest(dag));
     return out;
   }
-  BYOC_TRY(out.loops, lower_at(hoisted->rest, target, point));
+  BYOC_TRY(out.loops, lower_rest(hoisted->rest));
   te::Target in_blocks = target;  // parallel loops: the host may release memory between blocks
   in_blocks.threads = std::max(target.threads, 2u);
   BYOC_TRY(te::LoopFunction constants, lower_at(hoisted->constants, in_blocks, nullptr));
@@ -44,6 +57,22 @@ Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
   out.constants =
       ConstantLoops{std::move(constants), std::move(hoisted->reads), std::move(hoisted->is_kept)};
   return out;
+}
+
+}  // namespace
+
+Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
+                                         const te::Target& target, const topi::Point* point) {
+  return lower_hoisted(hoist_constants(dag, inputs), dag, inputs, target,
+                       [&](const te::Dag& rest) { return lower_at(rest, target, point); });
+}
+
+Result<KernelLoops> lower_open(const te::Dag& dag, const te::Dag& nominal, size_t inputs,
+                               const te::Target& target) {
+  const std::optional<Hoisted> model = hoist_constants(nominal, inputs);
+  const te::Dag& of_numbers = model ? model->rest : nominal;
+  return lower_hoisted(hoist_constants(dag, inputs), dag, inputs, target,
+                       [&](const te::Dag& rest) { return lower_as(rest, of_numbers, target); });
 }
 
 }  // namespace byoc::llvm_plugin

@@ -23,5 +23,8 @@ struct KernelLoops {
 Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
                                          const te::Target& target,
                                          const topi::Point* point = nullptr);
+/// Lowers a Dag with open sizes, by the first schedule of the same Dag with numbers for them.
+Result<KernelLoops> lower_open(const te::Dag& dag, const te::Dag& nominal, size_t inputs,
+                               const te::Target& target);
 
 }  // namespace byoc::llvm_plugin

@@ -2,12 +2,14 @@
 #include "plugins/llvm/emit/body.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/te/rewrite.h"
 #include "byoc/te/simplify.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "plugins/llvm/analysis/walk.h"
 
@@ -37,6 +39,24 @@ Body::Body(Unit& unit, llvm::Function* function)
       builder_(llvm::BasicBlock::Create(unit.module.getContext(), "entry", function)),
       ops_(builder_, unit.machine, unit.contract),
       values_(ops_, unit.machine, unit.plan) {}
+
+void Body::bind_sizes() {
+  if (unit_.sizes.empty()) return;
+  llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
+  Value field =
+      builder_.CreateConstGEP1_64(builder_.getInt8Ty(), call_, offsetof(byoc_native_call, sizes));
+  Value list = builder_.CreateAlignedLoad(ptr, field, llvm::Align(8));
+  for (size_t k = 0; k < unit_.sizes.size(); ++k) {
+    const te::Var& size = unit_.sizes[k];
+    llvm::LoadInst* value =
+        builder_.CreateAlignedLoad(i64, builder_.CreateConstGEP1_64(i64, list, k), llvm::Align(8));
+    const llvm::APInt least(64, static_cast<uint64_t>(size.min())),
+        end(64, static_cast<uint64_t>(size.max()) + 1);
+    value->setMetadata(llvm::LLVMContext::MD_range,
+                       llvm::MDBuilder(builder_.getContext()).createRange(least, end));
+    values_.bind(size, value);
+  }
+}
 
 llvm::BasicBlock* Body::block(const char* name) {
   return llvm::BasicBlock::Create(builder_.getContext(), name, function_);

@@ -18,8 +18,9 @@ struct Unit {
   const MemoryPlan& plan;
   std::string symbol;
   bool contract = true;
-  uint32_t parallel_loops = 0;  // emitted so far
-  bool has_tiles = false;       // a byte_tiles was emitted
+  uint32_t parallel_loops = 0;      // emitted so far
+  bool has_tiles = false;           // a byte_tiles was emitted
+  std::vector<te::Var> sizes = {};  // in the order of byoc_native_call.sizes
 };
 
 /// Adds a function with all attributes to this unit; internal unless `name` is the unit's symbol.
@@ -39,6 +40,8 @@ class Body {
   }
   /// Sets the address of the byoc_native_call: there is none in a parallel loop.
   void set_call(Value call) { call_ = call; }
+  /// Loads the sizes of the run from the call.
+  void bind_sizes();
   /// Emits `stmt`. Errors: kUnimplemented for an unknown intrinsic.
   Status emit(const te::Stmt& stmt);
   /// Emits the iterations [first, last) of `loop`, counted from its begin.

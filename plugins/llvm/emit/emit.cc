@@ -32,6 +32,7 @@ Result<llvm::Function*> make_body(Unit& unit, const te::LoopFunction& function) 
              number, " tensors");
   body.set_memory(out->getArg(number), out->getArg(number + 1), nullptr);
   body.set_call(out->getArg(number + 2));
+  body.bind_sizes();
   BYOC_TRY_STATUS(body.emit(function.body));
   body.finish();
   return out;
@@ -69,6 +70,7 @@ Result<Emitted> emit_function(const te::LoopFunction& function, const std::strin
   Emitted out{std::make_unique<llvm::Module>(symbol, context), plan.workspace_bytes};
   set_target(*out.module, target);
   Unit unit{*out.module, machine, plan, symbol, options.contract};
+  unit.sizes = function.sizes;
   BYOC_TRY(llvm::Function * body, make_body(unit, function));
   make_entry(unit, body);
   out.has_tiles = unit.has_tiles;

@@ -60,6 +60,10 @@ Body::Captures Body::capture(const te::For& loop) {
   Captures out;
   Names names =
       names_in(te::make_for(te::Var(""), loop.begin, 1, te::LoopKind::kSerial, loop.body));
+  for (const te::Var& size : unit_.sizes) {  // strides, too, are made of them
+    if (names.index.emplace(size.id(), names.in_order.size()).second)
+      names.in_order.push_back(size.id());
+  }
   for (const void* id : names.in_order) {
     if (Value scalar = values_.bound(id)) {
       out.ones.push_back({id, scalar, false, false});

@@ -251,8 +251,14 @@ void drop_unread(te::Dag& dag) {
 
 Result<te::Dag> translate(const IRModule& module, const te::Target& target,
                           const te::StrategySelector& selector) {
+  return translate(module, target, selector, strategies());
+}
+
+Result<te::Dag> translate(const IRModule& module, const te::Target& target,
+                          const te::StrategySelector& selector,
+                          const te::StrategyTable& strategies) {
   BYOC_TRY(te::Dag out, te::translate_to_te(module, module.function(module.entry), target, selector,
-                                            strategies()));
+                                            strategies));
   drop_unread(out);
   return out;
 }

@@ -60,6 +60,10 @@ te::StrategyTable strategies();
 /// Errors: those of translate_to_te.
 Result<te::Dag> translate(const IRModule& module, const te::Target& target,
                           const te::StrategySelector& selector = te::by_level());
+/// Translates with other strategies.
+Result<te::Dag> translate(const IRModule& module, const te::Target& target,
+                          const te::StrategySelector& selector,
+                          const te::StrategyTable& strategies);
 /// Returns the schedules of the family that the Dag's computes belong to, or of the first family
 /// that has some; nullopt where none has. `at` fails where a family refuses its own compute.
 std::optional<topi::Template> family_template(const te::Dag& dag, const te::Target& target);

@@ -66,7 +66,8 @@ void Values::add_index(const te::Expr& x, int64_t factor, Place& at) {
 // they mostly cancel out.
 te::Exprs Values::joined(const Home& home, const te::Exprs& indices) {
   te::Expr sum = 0;
-  for (size_t k = 0; k < indices.size(); ++k) sum = sum + indices[k] * home.strides[k];
+  for (size_t k = 0; k < indices.size(); ++k)
+    sum = sum + (home.has_open_steps ? indices[k] * home.steps[k] : indices[k] * home.strides[k]);
   kept_.push_back(ranges_.simplified(sum));
   return {kept_.back()};
 }
@@ -78,7 +79,7 @@ Values::Place Values::place(const te::Tensor& tensor, const te::Exprs& indices) 
   BYOC_CHECK(indices.size() == home.strides.size(), "tensor ", tensor.name(), " has ",
              home.strides.size(), " dims and is read by ", indices.size(), " indices");
   at.is_inside = home.elements > 0 && ranges_.is_inside({tensor, indices});
-  if (std::any_of(indices.begin(), indices.end(), depends_on_ranges))
+  if (home.has_open_steps || std::any_of(indices.begin(), indices.end(), depends_on_ranges))
     place_by(joined(home, indices), {1}, at);
   else place_by(indices, home.strides, at);
   return at;
@@ -348,7 +349,7 @@ bool Values::fill_rows(std::span<const te::Store* const> stores) {
   for (size_t k = 1; k < stores.size(); ++k) {
     te::Expr distance = 0;
     for (size_t d = 0; d < home.strides.size(); ++d)
-      distance = distance + (stores[k]->indices[d] - first.indices[d]) * home.strides[d];
+      distance = distance + (stores[k]->indices[d] - first.indices[d]) * home.steps[d];
     if (te::as_int(ranges_.simplified(distance)) != static_cast<int64_t>(k)) return false;
   }
   return place(first.tensor, first.indices).stride == static_cast<int64_t>(stores.size());

@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/host/plugins.h"
+#include "byoc/te/evaluate.h"
 #include "runtime/host/threads.h"
 
 namespace byoc::test {
@@ -31,9 +32,13 @@ class Guarded {
   std::byte* memory_;
 };
 
-size_t elements(const te::Tensor& tensor) {
+size_t elements(const te::Tensor& tensor, const te::Bindings& sizes) {
   size_t n = 1;
-  for (const te::Expr& extent : tensor.shape()) n *= static_cast<size_t>(*te::as_int(extent));
+  for (const te::Expr& extent : tensor.shape()) {
+    auto count = te::evaluate(extent, sizes);
+    BYOC_CHECK(count.ok(), count.status().message());
+    n *= static_cast<size_t>(*count);
+  }
   return n;
 }
 
@@ -63,7 +68,12 @@ Loaded::Loaded(te::LoopFunction function, const RunOptions& options)
   object_ = *std::move(loaded);
 }
 
-std::vector<Data> Loaded::run(const std::vector<Data>& inputs) const {
+std::vector<Data> Loaded::run(const std::vector<Data>& inputs,
+                              const std::vector<int64_t>& sizes) const {
+  BYOC_CHECK(sizes.size() == function_.sizes.size(), "a run gives ", sizes.size(), " sizes of ",
+             function_.sizes.size());
+  te::Bindings bindings;
+  for (size_t k = 0; k < sizes.size(); ++k) bindings.emplace_back(function_.sizes[k], sizes[k]);
   std::vector<std::unique_ptr<Guarded>> memory;
   std::vector<void*> data;
   for (const Data& input : inputs) {
@@ -73,8 +83,8 @@ std::vector<Data> Loaded::run(const std::vector<Data>& inputs) const {
   }
   std::vector<Data> outputs;
   for (const te::Tensor& tensor : function_.outputs) {
-    outputs.push_back(
-        {tensor.dtype(), std::vector<std::byte>(elements(tensor) * dtype_size(tensor.dtype()))});
+    outputs.push_back({tensor.dtype(), std::vector<std::byte>(elements(tensor, bindings) *
+                                                              dtype_size(tensor.dtype()))});
     memory.push_back(std::make_unique<Guarded>(outputs.back().bytes.size()));
     std::memset(memory.back()->data(), 0xcd, outputs.back().bytes.size());
     data.push_back(memory.back()->data());
@@ -83,6 +93,7 @@ std::vector<Data> Loaded::run(const std::vector<Data>& inputs) const {
   Guarded workspace((fn.workspace_bytes + 63) / 64 * 64);
   byoc_native_call call{
       {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace.data(), host_table(), 0};
+  call.sizes = sizes.data();
   ThreadScope scope(threads_);
   EXPECT_EQ(fn.run(&call), 0);
   for (size_t k = 0; k < outputs.size(); ++k)

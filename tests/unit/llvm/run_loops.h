@@ -41,8 +41,9 @@ struct RunOptions {
 class Loaded {
  public:
   explicit Loaded(te::LoopFunction function, const RunOptions& options = {});
-  /// Fills outputs with 0xcd and runs.
-  std::vector<Data> run(const std::vector<Data>& inputs) const;
+  /// Fills outputs with 0xcd and runs; `sizes` are those of the function.
+  std::vector<Data> run(const std::vector<Data>& inputs,
+                        const std::vector<int64_t>& sizes = {}) const;
 
  private:
   te::LoopFunction function_;

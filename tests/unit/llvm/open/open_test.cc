@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions with open sizes, compiled once, against the reference kernels at each size: operands
+// are between guard pages.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "byoc/op/registry.h"
+#include "byoc/text/text.h"
+#include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/machine/machine.h"
+#include "plugins/llvm/open/translate_open.h"
+#include "support/evaluate.h"
+#include "unit/llvm/run_loops.h"
+
+namespace byoc {
+namespace {
+
+struct Size {
+  std::string name;
+  int64_t min, max;
+  std::string text() const { return cat(min, "<=", name, "<=", max); }
+};
+using Sizes = std::vector<Size>;  // by name
+
+/// Returns the text of a function, with the types of its sizes.
+using TextOf = std::function<std::string(const std::vector<std::string>& dims)>;
+
+IRModule module_of(const TextOf& text, const std::vector<std::string>& dims) {
+  const std::string all = text(dims);
+  auto module = parse_module(all, all_ops());
+  EXPECT_TRUE(module.ok()) << module.status().to_string() << "\n" << all;
+  return module.ok() ? *std::move(module) : IRModule{};
+}
+
+te::LoopFunction compiled_loops(const IRModule& module, uint32_t threads) {
+  te::Target target = llvm_plugin::host_target();
+  target.threads = threads;
+  auto dags = llvm_plugin::translate_open(module, target);
+  EXPECT_TRUE(dags.ok()) << dags.status().to_string();
+  if (!dags.ok()) return {};
+  auto loops = llvm_plugin::lower_open(dags->open, dags->nominal, dags->open.inputs.size(), target);
+  EXPECT_TRUE(loops.ok()) << loops.status().to_string();
+  return loops.ok() ? std::move(loops->loops) : te::LoopFunction{};
+}
+
+void expect_at(const TextOf& text, const test::Loaded& code, const std::vector<int64_t>& sizes) {
+  std::vector<std::string> numbers;
+  for (int64_t size : sizes) numbers.push_back(cat(size));
+  const IRModule one = module_of(text, numbers);
+  const auto inputs = testing::random_inputs(one, 1);
+  const auto expected = testing::evaluate(one, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().to_string();
+  std::vector<test::Data> in;
+  for (const testing::Values& input : inputs)
+    in.push_back({input.type.dtype, testing::to_bytes(input)});
+  const auto out = code.run(in, sizes);
+  ASSERT_EQ(out.size(), expected->size());
+  for (size_t k = 0; k < out.size(); ++k) {
+    const testing::Values& right = (*expected)[k];
+    testing::expect_near(testing::from_bytes(right.type, out[k].bytes.data()), right, 1e-5);
+  }
+}
+
+void expect_all(const Sizes& sizes, const TextOf& text, uint32_t threads = 1) {
+  std::vector<std::string> dims;
+  for (const Size& size : sizes) dims.push_back(size.text());
+  const te::LoopFunction loops = compiled_loops(module_of(text, dims), threads);
+  if (::testing::Test::HasFailure()) return;
+  SCOPED_TRACE(te::print(loops));
+  const test::Loaded code(loops, {.threads = threads});
+  std::vector<int64_t> at;
+  for (const Size& size : sizes) at.push_back(size.min);
+  for (bool more = true; more && !::testing::Test::HasFailure();) {
+    SCOPED_TRACE(::testing::PrintToString(at));
+    expect_at(text, code, at);
+    more = false;
+    for (size_t k = 0; k < at.size() && !more; ++k) {
+      more = ++at[k] <= sizes[k].max;
+      if (!more) at[k] = sizes[k].min;
+    }
+  }
+}
+
+const Sizes kRows = {{"B", 1, 4}, {"T", 1, 33}};
+
+TEST(OpenSizes, OfElementwiseOps) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",64], %b: f32[64]) {\n",
+               "  %0 = add(%x, %b)\n  %1 = exp(%0)\n  %2 = multiply(%1, %x)\n  return %2\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfShortRows) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",5], %b: f32[", d[0], ",1,5]) {\n",
+               "  %0 = add(%x, %b)\n  %1 = relu(%0)\n  return %1\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfTheLastDim) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",3,", d[1], "], %m: f32[", d[0], ",1,", d[1], "]) {\n",
+               "  %0 = add(%x, %m)\n  %1 = tanh(%0)\n  return %1\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfNorms) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",48], %s: f32[48], %b: f32[48]) {\n",
+               "  %0 = layer_norm(%x, %s, %b)\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfSoftmaxOverThem) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",2,", d[1], ",", d[1], "], %m: f32[", d[0], ",1,1,", d[1],
+               "]) {\n  %0 = add(%x, %m)\n  %1 = softmax(%0)\n  return %1\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfMeansOverThem) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",40]) {\n",
+               "  %0 = mean(%x) {axes=[1], keepdims=false}\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfTransposes) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",4,16]) {\n",
+               "  %0 = transpose(%x) {perm=[0,2,1,3]}\n  return %0\n}\n");
+  });
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",40]) {\n",
+               "  %0 = transpose(%x) {perm=[0,2,1]}\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfReshapes) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",64]) {\n",
+               "  %0 = reshape(%x) {shape=[0,0,4,16]}\n  %1 = transpose(%0) {perm=[0,2,1,3]}\n",
+               "  %2 = relu(%1)\n  return %2\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfGathersOfRows) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%w: f32[9,24], %i: i64[", d[0], ",", d[1], "]) {\n",
+               "  %0 = gather(%w, %i) {axis=0}\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfProductsWithWeights) {
+  for (uint32_t threads : {1, 3}) {
+    expect_all(
+        kRows,
+        [](auto& d) {
+          return cat(
+              "fn main(%x: f32[", d[0], ",", d[1], ",24], %w: f32[24,72], %b: f32[72]) {\n",
+              "  %0 = matmul(%x, %w)\n  %1 = add(%0, %b)\n  %2 = relu(%1)\n  return %2\n}\n");
+        },
+        threads);
+  }
+}
+
+TEST(OpenSizes, OfProductsOfTwoOperands) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%q: f32[", d[0], ",2,", d[1], ",16], %k: f32[", d[0], ",2,16,", d[1],
+               "]) {\n  %0 = matmul(%q, %k)\n  return %0\n}\n");
+  });
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%p: f32[", d[0], ",2,", d[1], ",", d[1], "], %v: f32[", d[0], ",2,", d[1],
+               ",16]) {\n  %0 = matmul(%p, %v)\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfConvolutionsOfABatch) {
+  expect_all({{"B", 1, 5}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",3,9,9], %w: f32[16,3,3,3]) {\n",
+               "  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}\n  %1 = relu(%0)\n  return %1\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfNothingInTheirBounds) {
+  expect_all({{"T", 0, 3}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",24], %w: f32[24,40]) {\n  %0 = matmul(%x, %w)\n",
+               "  return %0\n}\n");
+  });
+}
+
+TEST(OpenSizes, WithoutABoundAreDeclined) {
+  auto module =
+      parse_module("fn main(%x: f32[T,8]) {\n  %0 = relu(%x)\n  return %0\n}\n", all_ops());
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto dags = llvm_plugin::translate_open(*module, llvm_plugin::host_target());
+  ASSERT_FALSE(dags.ok());
+  EXPECT_EQ(dags.status().message(), "the size T has no upper bound");
+}
+
+TEST(OpenSizes, OfOpsThatNeedNumbersAreDeclined) {
+  auto module = parse_module(
+      "fn main(%x: f32[1<=T<=9,8]) {\n  %0 = cumsum(%x) {axis=0}\n  return %0\n}\n", all_ops());
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto dags = llvm_plugin::translate_open(*module, llvm_plugin::host_target());
+  ASSERT_FALSE(dags.ok());
+  EXPECT_EQ(dags.status().message(),
+            "cumsum needs numbers for its sizes, and gives f32[1<=T<=9,8]");
+}
+
+}  // namespace
+}  // namespace byoc
