@@ -424,6 +424,7 @@ std::optional<uint32_t> LlvmPlugin::compat(std::string_view text) const {
 }  // namespace byoc::llvm_plugin
 
 BYOC_PLUGIN(byoc::llvm_plugin::LlvmPlugin, "llvm", "0.1.0",
-            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR | BYOC_PLUGIN_LOOPS,
+            .flags = BYOC_PLUGIN_DEFAULT | BYOC_PLUGIN_ONE_ANCHOR | BYOC_PLUGIN_LOOPS |
+                     BYOC_PLUGIN_OPEN_SIZES,
             .priority = 100,
             .max_ops = 1 << 20)  // large functions are split here (split.h)

@@ -42,6 +42,15 @@ int64_t terms_of(const te::For& blocks) {
   return written == nullptr ? 1 : *te::as_int(written->extent);
 }
 
+// Returns the iterations of a loop over tiles, 0 where they are not known: with an extent that each
+// run gives the most of them, so that each prefetches its part of what the largest run needs.
+int64_t tiles_of(const te::For& loop) {
+  if (is_counted_in_order(loop)) return *te::as_int(loop.extent);
+  const bool is_open = te::as_int(loop.begin) == 0 && loop.kind == te::LoopKind::kSerial &&
+                       te::is_of_sizes(loop.extent);
+  return is_open ? std::min(te::bounds_of(loop.extent).hi, kMostTiles) : 0;
+}
+
 /// A loop, the statement after it, nullptr for none, and whether another loop is all of its body.
 struct Around {
   const te::For* loop;
@@ -139,13 +148,12 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
   if (reads->count * terms_of(terms) < kLeastTerms || !reads->panel.is_whole() ||
       length * bytes_of(load.tensor) < kLeastBytes)
     return std::nullopt;
-  if (!is_alone && (reads->blocks + 2 > around_.size() || !is_counted_in_order(*last.loop) ||
-                    *te::as_int(last.loop->extent) > kMostTiles ||
+  const int64_t tiles = is_alone ? 1 : tiles_of(*last.loop);
+  if (!is_alone && (reads->blocks + 2 > around_.size() || tiles == 0 || tiles > kMostTiles ||
                     coefficient_of(reads->at, last.loop->var) != 0))
     return std::nullopt;
   const te::For& panels = is_alone ? *last.loop : *(&last - 1)->loop;
   if (coefficient_of(reads->at, panels.var) != length) return std::nullopt;
-  const int64_t tiles = is_alone ? 1 : *te::as_int(last.loop->extent);
   const te::Expr tile = is_alone ? te::Expr(0) : te::Expr(last.loop->var);
   std::optional<Rest> rest;
   if (const te::Stmt* next = is_alone ? after_ : last.next)
