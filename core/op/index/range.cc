@@ -150,7 +150,7 @@ void add_range_ops(OpRegistry& ops) {
                      {"step", int64_t{1}, "the difference of neighbours"}},
            .infer = infer_iota,
            .reference = reference_iota,
-           .compute = compute_iota,
+           .compute = with_open_sizes(compute_iota),
            .flops = no_flops});
 }
 

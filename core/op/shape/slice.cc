@@ -141,13 +141,9 @@ Result<std::vector<TensorType>> infer_slice(Types in, const Attrs& attrs) {
       dim = counted_range(dim, s.starts[k], s.ends[k], s.steps[k]);
       continue;
     }
-    if (!dim.is_static() && !attrs.has(kOpenShapeAttr)) {
+    if (!dim.is_static()) {
       BYOC_TRY(dim, open_range(dim, s.starts[k], s.ends[k], s.steps[k]));
       continue;
-    }
-    if (!dim.is_static()) {
-      return invalid(cat("slice: dim ", s.axes[k], " must be known (x ", in[0], ")"))
-          .with_slug("symbolic-shape");
     }
     dim = clamp_range(dim.extent(), s.starts[k], s.ends[k], s.steps[k]).count;
   }
@@ -175,7 +171,12 @@ Result<IndexFn> slice_index(Types in, const TensorType&, const Attrs& attrs) {
   for (size_t k = 0; k < s.axes.size(); ++k) {
     const Dim dim = in[0]->shape[s.axes[k]];
     if (is_open(dim) && takes_all(dim, s.starts[k], s.ends[k], s.steps[k])) continue;
-    if (is_open(dim)) return needs_number("slice", dim);
+    const bool begins = s.starts[k] >= 0 && s.starts[k] <= dim.min() && s.steps[k] > 0;
+    if (is_open(dim) && !begins) return needs_number("slice", dim);
+    if (is_open(dim)) {
+      ranges[s.axes[k]] = {s.starts[k], 0, s.steps[k]};
+      continue;
+    }
     ranges[s.axes[k]] = clamp_range(dim.extent(), s.starts[k], s.ends[k], s.steps[k]);
   }
   return IndexFn([ranges = std::move(ranges)](const Exprs& at) {
