@@ -10,18 +10,6 @@ namespace {
 
 constexpr int64_t kStackBytes = 4096;
 
-bool has_condition(const Stmt& s) {
-  if (s.is_empty()) return false;
-  bool found = std::holds_alternative<If>(s->kind);
-  map_parts(
-      s, [](const Expr& x) { return x; },
-      [&](const Stmt& inner) {
-        found = found || has_condition(inner);
-        return inner;
-      });
-  return found;
-}
-
 // Appends the positions of all loops that `iter` became.
 void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& positions) {
   if (std::optional<size_t> at = position_of(state, iter)) positions.push_back(*at);
@@ -35,6 +23,18 @@ void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& pos
 }
 
 }  // namespace
+
+bool has_condition(const Stmt& s) {
+  if (s.is_empty()) return false;
+  bool found = std::holds_alternative<If>(s->kind);
+  map_parts(
+      s, [](const Expr& x) { return x; },
+      [&](const Stmt& inner) {
+        found = found || has_condition(inner);
+        return inner;
+      });
+  return found;
+}
 
 Scope scope_of(const Tensor& memory) {
   auto bytes = static_cast<int64_t>(dtype_size(memory.dtype()));
@@ -183,6 +183,7 @@ Stmt Nest::loops(size_t position, Frame frame) {
     Stmt first = range(position, std::move(most), 0, count);
     return make_block({std::move(first), range(position, std::move(last), count, 1)});
   }
+  if (std::optional<Stmt> terms = open_terms(position, frame)) return *std::move(terms);
   const Expr count = frame.extents[iter];
   return range(position, std::move(frame), 0, count);
 }
@@ -207,6 +208,8 @@ Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& co
     if (frame.is_conditional) around.push_back({number_, iter, Var(""), begin, false});
     return host(around, std::move(frame));
   }
+  if (state_.iters[iter].kind == LoopKind::kVectorized && is_of_sizes(count))
+    return open_vectors(position, frame, count);
   Var var(state_.iters[iter].name);
   simplify_.set(var, {0, simplify_.bounds(count).hi - 1});
   assume_of_loop(frame, iter, var, count);

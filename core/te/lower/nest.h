@@ -25,6 +25,8 @@ using Host = std::function<Hosted(uint32_t iter, const std::vector<OuterLoop>& l
 /// Called with the outermost loops that tensorize names.
 using Mark = std::function<void(uint32_t iter, const Var& var)>;
 
+/// Returns true for statements with a condition.
+bool has_condition(const Stmt& s);
 /// Returns the kind of memory for a tensor inside a loop: the stack for up to 4 KiB.
 Scope scope_of(const Tensor& memory);
 
@@ -57,6 +59,8 @@ class Nest {
   Stmt open_block(Frame frame, size_t relation, const Expr& first, const Expr& count,
                   const Put& put) const;
   Stmt by_case(Frame frame, const Put& put) const;
+  Stmt open_vectors(size_t position, const Frame& frame, const Expr& count);
+  std::optional<Stmt> open_terms(size_t position, const Frame& frame);
   void assume_of_loop(const Frame& frame, uint32_t iter, const Var& var, const Expr& count);
   Stmt leaf(const Frame& frame);
   Stmt combine(const Exprs& indices, const Exprs& terms);

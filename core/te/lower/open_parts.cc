@@ -13,6 +13,7 @@ namespace byoc::te {
 namespace {
 
 constexpr int64_t kMostOfBlocks = 64;  // a rest of more iterations is one loop
+constexpr int64_t kLanes = 32;         // of a vectorized loop of an open extent
 
 Expr at_least(const Expr& x, const Expr& least) { return least <= x; }
 
@@ -108,9 +109,67 @@ Stmt Nest::by_case(Frame frame, const Put& put) const {
   return put(std::move(frame));
 }
 
+// Divides a vectorized loop of an open extent, inside of which there are no loops.
+Stmt Nest::open_vectors(size_t position, const Frame& frame, const Expr& count) {
+  const uint32_t iter = state_.leaves[position];
+  std::vector<Stmt> out;
+  auto add = [&](const Expr& first, int64_t lanes) {
+    const Var lane(state_.iters[iter].name);
+    simplify_.set(lane, {0, lanes - 1});
+    Frame inner = frame;
+    inner.values[iter] = simplify_(first + lane);
+    Stmt body = inside(position, std::move(inner));
+    const bool is_serial = lanes == 1 || has_condition(body);
+    return make_for(lane, 0, lanes, is_serial ? LoopKind::kSerial : LoopKind::kVectorized,
+                    std::move(body));
+  };
+  const Var outer(state_.iters[iter].name + ".o");
+  const int64_t most = simplify_.bounds(count).hi;
+  simplify_.set(outer, {0, std::max<int64_t>(most / kLanes - 1, 0)});
+  simplify_.assume(count - kLanes - Expr(outer) * kLanes);
+  if (most >= kLanes)
+    out.push_back(make_for(outer, 0, simplify_(floor_div(count, kLanes)), LoopKind::kSerial,
+                           add(Expr(outer) * kLanes, kLanes)));
+  for (int64_t lanes = kLanes / 2; lanes >= 1; lanes /= 2) {
+    const Var base("base");
+    simplify_.set(base, {0, std::max<int64_t>(most - lanes, 0)});
+    simplify_.assume(count - lanes - base);
+    Stmt one =
+        make_let(base, simplify_(floor_div(count, 2 * lanes) * (2 * lanes)), add(base, lanes));
+    const Expr holds = simplify_(at_least(floor_mod(count, 2 * lanes), lanes));
+    if (as_int(holds) != 0) out.push_back(make_if(holds, std::move(one)));
+  }
+  return make_block(std::move(out));
+}
+
+// Puts the last terms of a reduction, of which some are outside, after the others: the conditions
+// of these are known. nullopt for loops that no other primitive has divided.
+std::optional<Stmt> Nest::open_terms(size_t position, const Frame& frame) {
+  const uint32_t iter = state_.leaves[position];
+  const Expr count = frame.extents[iter];
+  const Binary* v = std::get_if<Binary>(&count->kind);
+  if (!state_.iters[iter].is_reduce || v == nullptr || v->op != BinaryOp::kFloorDivide ||
+      !is_of_sizes(count) || state_.iters[iter].kind != LoopKind::kSerial)
+    return std::nullopt;
+  const std::optional<int64_t> factor = as_int(v->b);
+  if (!factor || *factor < 2) return std::nullopt;
+  const Expr terms = simplify_(v->a - (*factor - 1));
+  if (!is_of_sizes(terms) || simplify_.bounds(terms).lo < 0) return std::nullopt;
+  const Expr whole = simplify_(floor_div(terms, *factor));
+  Stmt most = range(position, frame, 0, whole);
+  Stmt last = range(position, frame, whole, 1);
+  return make_block({std::move(most),
+                     make_if(simplify_(at_least(floor_mod(terms, *factor), 1)), std::move(last))});
+}
+
 // Takes for true what a loop of an open extent implies.
 void Nest::assume_of_loop(const Frame& frame, uint32_t iter, const Var& var, const Expr& count) {
   if (is_of_sizes(count)) simplify_.assume(count - 1 - Expr(var));
+  const Binary* division = std::get_if<Binary>(&count->kind);
+  if (division != nullptr && division->op == BinaryOp::kFloorDivide && is_of_sizes(count)) {
+    const int64_t divisor = as_int(division->b).value_or(0);
+    if (divisor > 0) simplify_.assume(division->a - divisor - Expr(var) * divisor);
+  }
   for (size_t k = 0; k < state_.relations.size(); ++k) {
     const Relation& r = state_.relations[k];
     if (!r.is_split || r.outer != iter || !frame.is_settled[k] || !frame.bases[k].is_empty())

@@ -52,9 +52,10 @@ class Replay {
   Status vectorize(const te::Step& step) {
     const te::Dag& dag = open_.dag();
     const auto stage = std::ranges::find(dag.stages, step.stage, &te::Stage::name);
+    constexpr int64_t kVectors = 4;  // whose work overlaps
     const int64_t lanes =
         std::max<int64_t>(target_.lanes(dtype_size(stage->outputs[0].dtype())), 2);
-    BYOC_TRY_STATUS(open_.split(step.stage, step.names[0], lanes));
+    BYOC_TRY_STATUS(open_.split(step.stage, step.names[0], kVectors * lanes));
     return open_.vectorize(step.stage, step.names[0] + ".i");
   }
 
