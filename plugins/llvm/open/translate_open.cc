@@ -11,14 +11,14 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr int64_t kUsual = 128;  // of a size that may be as large
-constexpr int64_t kVector = 16;  // elements
+constexpr int64_t kUsual = 128;        // of a size that may be as large
+constexpr int64_t kNominalLanes = 16;  // elements
 constexpr int64_t kMost = int64_t{1} << 31;
 
 // Returns a number that schedules are chosen for: whole vectors where the bounds have some.
 int64_t nominal_of(Dim size) {
   const int64_t most = std::min(size.max(), kUsual);
-  const int64_t whole = most / kVector * kVector;
+  const int64_t whole = most / kNominalLanes * kNominalLanes;
   return std::max(size.min(), whole > 0 ? whole : most);
 }
 
