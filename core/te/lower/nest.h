@@ -61,6 +61,7 @@ class Nest {
   Stmt by_case(Frame frame, const Put& put) const;
   Stmt open_vectors(size_t position, const Frame& frame, const Expr& count);
   std::optional<Stmt> open_terms(size_t position, const Frame& frame);
+  void assume_of_fused(const Frame& frame, uint32_t iter, const Var& var);
   void assume_of_loop(const Frame& frame, uint32_t iter, const Var& var, const Expr& count);
   Stmt leaf(const Frame& frame);
   Stmt combine(const Exprs& indices, const Exprs& terms);

@@ -5,6 +5,7 @@
 //   if 4 <= T % 6 { for i in 0..4 { .. } }
 //   if 2 <= T % 4 { .. }                        of the rest, T % 6
 #include <algorithm>
+#include <map>
 
 #include "byoc/te/rewrite.h"
 #include "core/te/lower/nest.h"
@@ -162,9 +163,26 @@ std::optional<Stmt> Nest::open_terms(size_t position, const Frame& frame) {
                      make_if(simplify_(at_least(floor_mod(terms, *factor), 1)), std::move(last))});
 }
 
+// Takes for true that the loops of which a loop is made stay within their extents.
+void Nest::assume_of_fused(const Frame& frame, uint32_t iter, const Var& var) {
+  if (as_int(frame.extents[iter])) return;
+  std::map<uint32_t, Expr> values = {{iter, Expr(var)}};
+  for (size_t k = state_.relations.size(); k-- > 0;) {
+    const Relation& r = state_.relations[k];
+    const auto whole = values.find(r.whole);
+    const Expr inner = frame.extents[r.inner];
+    if (r.is_split || whole == values.end()) continue;
+    const Expr outer = simplify_(floor_div(whole->second, inner));
+    if (!as_int(frame.extents[r.outer])) simplify_.assume(frame.extents[r.outer] - 1 - outer);
+    values[r.outer] = outer;
+    values[r.inner] = simplify_(floor_mod(whole->second, inner));
+  }
+}
+
 // Takes for true what a loop of an open extent implies.
 void Nest::assume_of_loop(const Frame& frame, uint32_t iter, const Var& var, const Expr& count) {
   if (is_of_sizes(count)) simplify_.assume(count - 1 - Expr(var));
+  assume_of_fused(frame, iter, var);
   const Binary* division = std::get_if<Binary>(&count->kind);
   if (division != nullptr && division->op == BinaryOp::kFloorDivide && is_of_sizes(count)) {
     const int64_t divisor = as_int(division->b).value_or(0);

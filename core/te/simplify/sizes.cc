@@ -14,6 +14,7 @@ namespace byoc::te {
 namespace {
 
 constexpr size_t kMostTerms = 16;  // of a product that is multiplied out
+constexpr int kMostFacts = 4;      // that are combined: loops and blocks around a place
 
 bool is_size(const Expr& x) {
   const VarRef* ref = std::get_if<VarRef>(&x->kind);
@@ -144,17 +145,35 @@ void Simplifier::assume(const Expr& x) { facts_.push_back(linear((*this)(x))); }
 
 bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x))); }
 
+namespace {
+
+// Returns true when a part that x subtracts is one that the fact subtracts as often: what is left
+// of x without the fact is simpler.
+bool helps(const Linear& fact, const Linear& x) {
+  return fact.dtype == x.dtype && std::ranges::any_of(fact.terms, [&](const Linear::Term& mine) {
+           return mine.factor < 0 && std::ranges::any_of(x.terms, [&](const Linear::Term& term) {
+                    return term.x.same_as(mine.x) && term.factor == mine.factor;
+                  });
+         });
+}
+
+}  // namespace
+
 bool Simplifier::is_natural(const Linear& x) {
+  return is_signed_int(x.dtype) && is_exact(x, bounds_) && is_natural(x, kMostFacts);
+}
+
+// Subtracts facts as long as that helps: each loop or block around gives one.
+bool Simplifier::is_natural(const Linear& x, int facts) {
   const std::optional<WideInterval> range = range_of(x, bounds_);
-  if (!range || !is_signed_int(x.dtype) || !is_exact(x, bounds_)) return false;
+  if (!range) return false;
   if (range->lo >= 0) return true;
-  return std::ranges::any_of(facts_, [&](const Linear& fact) {
-    if (fact.dtype != x.dtype) return false;
-    Linear left = x;
-    left.add(fact, -1);
-    const std::optional<WideInterval> above = range_of(left, bounds_);
-    return above && above->lo >= 0;
-  });
+  return facts > 0 && std::ranges::any_of(facts_, [&](const Linear& fact) {
+           if (!helps(fact, x)) return false;
+           Linear left = x;
+           left.add(fact, -1);
+           return is_natural(left, facts - 1);
+         });
 }
 
 // `difference` is that of the operands, which no part of wraps around.
