@@ -278,7 +278,8 @@ bool print_kernels(const Options& options, const std::map<std::string, uint64_t>
 int print_coverage(const Options& options) {
   std::map<std::string, uint64_t> counts;
   for (const OpDef* op : all_ops().all()) {
-    if (!op->is_annotation && !op->sizes) counts[op->name] = 0;  // the fuzzer's graphs have numbers
+    if (!op->is_annotation && !op->sizes && !op->inputs.empty())
+      counts[op->name] = 0;  // the fuzzer's graphs have numbers
   }
   for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
     for (const Step& step : case_of(options, seed).steps) ++counts[step.op->name];
