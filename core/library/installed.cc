@@ -18,7 +18,7 @@ constexpr PluginFlagName kFlags[] = {
     {BYOC_PLUGIN_DEFAULT, "default"},       {BYOC_PLUGIN_HORIZONTAL, "horizontal"},
     {BYOC_PLUGIN_ONE_ANCHOR, "one_anchor"}, {BYOC_PLUGIN_LOOPS, "loops"},
     {BYOC_PLUGIN_COUNTED, "counted"},       {BYOC_PLUGIN_ATTENTION, "attention"},
-    {BYOC_PLUGIN_OPEN_SIZES, "open-sizes"}, {BYOC_PLUGIN_CHAINS, "chains"}};
+    {BYOC_PLUGIN_OPEN_SIZES, "open_sizes"}, {BYOC_PLUGIN_CHAINS, "chains"}};
 
 Json origin_json(const PluginSet& set, const std::string& id, const std::string& path) {
   const PluginOrigin origin = origin_of(set, id, path);

@@ -53,9 +53,10 @@ Status CountedStep::run(const void* const* in, void* const* out,
     BYOC_TRY(ValueCheck check, op_->check(operands, attrs_));
     BYOC_TRY_STATUS(check(in));
   }
-  // Results whose dims are open alone have their types already.
-  const bool is_known = std::all_of(results_.begin(), results_.end(),
-                                    [&](uint32_t value) { return is_static(types[value].shape); });
+  // Results whose dims are open alone have their types already. Ops that count also check elements.
+  const bool is_known =
+      !op_->sizes && std::all_of(results_.begin(), results_.end(),
+                                 [&](uint32_t value) { return is_static(types[value].shape); });
   std::vector<TypeId> results;
   if (is_known) {
     for (uint32_t value : results_) results.push_back(types[value]);

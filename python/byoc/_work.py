@@ -101,13 +101,14 @@ def _in_a_thread(work: Callable[[], int], watch: _Watch) -> int:
 
 def _shape_of_python(found: "re.Match[str]") -> str:
     dims = found[2].split("x")
-    return f'shapes={{"{found[1]}": {dims[0] if len(dims) == 1 else "(" + ", ".join(dims) + ")"}}}'
+    text = f'"{found[2]}"' if ".." in found[2] else dims[0] if len(dims) == 1 else "(" + ", ".join(dims) + ")"
+    return f'shapes={{"{found[1]}": {text}}}'
 
 
 def _in_words_of_python(error: Error, given: Given) -> Error:
     """Replaces the option --shape, and the file that the bytes of a model were written to."""
     def words(text: str) -> str:
-        text = re.sub(r"--shape ([\w./]+)=(\w+)", _shape_of_python, text).replace("--shape", "shapes")
+        text = re.sub(r"--shape ([\w./]+)=(\w+(?:\.\.\w+)?)", _shape_of_python, text).replace("--shape", "shapes")
         return text.replace(str(given.path), "the given model") if given.path is not None else text
 
     code = CODES.index(error.code) if error.code in CODES else 3

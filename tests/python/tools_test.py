@@ -85,7 +85,9 @@ class Compiling(unittest.TestCase):
             return found.exception
 
         error = caught(MODEL)
-        self.assertEqual((error.slug, error.help), ("symbolic-shape", 'give them with shapes={"N": 1}'))
+        self.assertEqual((error.slug, error.help), (
+            "symbolic-shape",
+            'give them with shapes={"N": 1}, or as ranges for one program of all sizes, as in shapes={"N": "1..64"}'))
         self.assertTrue(str(error).endswith(error.help), str(error))
         error = caught(b"no model")
         self.assertEqual((error.slug, error.where), ("onnx-parse", "the given model"))

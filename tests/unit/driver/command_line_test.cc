@@ -126,22 +126,25 @@ TEST(Shapes, MayBeAListAndAreExplained) {
   EXPECT_THAT(byoc("print " + model + " --shape N=4,M=5").out, HasSubstr("%x: f32[4,5]"));
   Ran ran = byoc("print " + model + " --shape x=4,5");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("help: sizes are whole numbers with x between them: x=4x5\n"));
+  EXPECT_THAT(ran.err, HasSubstr("help: sizes are whole numbers, or ranges such as 1..64, with x "
+                                 "between them: x=4x5\n"));
   EXPECT_THAT(byoc("print " + model + " --bind x=1").err, HasSubstr("help: give a file: x=a.npy"));
 }
 
 TEST(Shapes, ThatAreOpenAreNamedWhereTheyMatter) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
-  for (std::string command : {"print --te ", "print --asm ", "compile -o out.byoc "}) {
-    EXPECT_THAT(byoc(command + model).err, HasSubstr("help: give them with --shape N=1\n"))
+  for (std::string command : {"print --asm ", "compile -o out.byoc "}) {
+    EXPECT_THAT(byoc(command + model).err,
+                HasSubstr("help: give them with --shape N=1, or as ranges for one program of all "
+                          "sizes, as in --shape N=1..64\n"))
         << command;
   }
   Ran ran = byoc("partition " + model);
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.err,
-            "warning: inputs have open sizes: x f32[N,3]; give "
-            "them with --shape N=1\n");
+            "warning: inputs have open sizes: x f32[N,3]; give them with --shape N=1, or as ranges "
+            "for one program of all sizes, as in --shape N=1..64\n");
   EXPECT_EQ(byoc("partition " + model + " --shape N=1").err, "");
 }
 

@@ -88,12 +88,18 @@ TEST(PrintCommand, PrintsTheTensorExpressionsOfPartitionedFunctions) {
 
 TEST(PrintCommand, SaysWhyAFunctionHasNoTensorExpression) {
   Byoc byoc;
-  std::string model = byoc.write("m.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
+  std::string model = byoc.write("m.ir",
+                                 "fn main(%x: f32[N,3,8,8]) {\n"
+                                 "  %0 = max_pool(%x) {kernel_shape=[2,2]}\n"
+                                 "  return %0\n"
+                                 "}");
   Ran ran = byoc("print " + model + " --te");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("error[symbolic-shape]"));
   EXPECT_THAT(ran.err, HasSubstr("function main"));
   EXPECT_EQ(byoc("print " + model + " --te --shape N=2").code, 0);
+  model = byoc.write("r.ir", "fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }");
+  EXPECT_THAT(byoc("print " + model + " --te").out, HasSubstr("relu: f32[N, 3]"));
 }
 
 TEST(PrintCommand, RefusesATargetThatNobodyKnows) {
