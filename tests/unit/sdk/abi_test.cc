@@ -40,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 8);
+  EXPECT_EQ(BYOC_ABI_MINOR, 9);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
@@ -96,6 +96,12 @@ TEST(Abi, GivesThePartitionOfMinor8TheReservedSlot) {
   EXPECT_EQ(sizeof(byoc_plugin), offsetof(byoc_plugin, knobs) + 8);  // no slot was appended
   using Slot = byoc_status* (*)(byoc_instance*, const byoc_compile*, const byoc_sink*);
   EXPECT_TRUE((std::is_same_v<decltype(byoc_plugin::partition), Slot>));
+}
+
+TEST(Abi, AppendsTheSizesOfMinor9) {
+  EXPECT_EQ(offsetof(byoc_call, sizes), 72u + sizeof(void*));
+  EXPECT_EQ(sizeof(byoc_call), offsetof(byoc_call, sizes) + sizeof(void*));
+  EXPECT_EQ(sizeof(byoc_native_call), offsetof(byoc_native_call, sizes) + sizeof(void*));
 }
 
 TEST(Abi, AppendsTheSignaturesOfMinor2) {
