@@ -375,7 +375,9 @@ TEST(SymbolicSizes, AreAskedForByName) {
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.status().slug(), "symbolic-shape");
   EXPECT_EQ(out.status().message(), "inputs have open sizes: image f32[N,1,8,8]");
-  EXPECT_EQ(out.status().help(), "give them with --shape N=1");
+  EXPECT_EQ(out.status().help(),
+            "give them with --shape N=1, or as ranges for one program of all sizes, as in --shape "
+            "N=1..64");
 }
 
 TEST(Artifacts, TwoCompilesGiveTheSameBytes) {
