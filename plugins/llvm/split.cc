@@ -11,6 +11,7 @@
 #include "byoc/text/graph_json.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/families/family.h"
+#include "plugins/llvm/open/translate_open.h"
 #include "plugins/llvm/topi/code_size.h"
 
 namespace byoc::llvm_plugin {
@@ -373,7 +374,7 @@ bool is_small_function(const IRModule& module) {
 Result<std::optional<Split>> split_function(const IRModule& module, const te::Target& target,
                                             SplitWhen when) {
   const Function& whole = module.function(module.entry);
-  if (!has_calls_alone(whole)) return std::optional<Split>();
+  if (has_open_sizes(module) || !has_calls_alone(whole)) return std::optional<Split>();
   if (when == SplitWhen::kTooLarge && !has_wide_concat(whole)) {
     BYOC_TRY(bool is_large, Splitter(whole, target).is_too_large());
     if (!is_large) return std::optional<Split>();

@@ -34,7 +34,7 @@ struct Split {
 enum class SplitWhen { kTooLarge, kAlways };
 
 /// Splits the entry of a module that read_graph_json made, constants as parameters. nullopt: it is
-/// one kernel, or it invokes other functions. Linear, except for the arena's plan.
+/// one kernel, it invokes other functions, or sizes are open. Linear, except for the arena's plan.
 /// Errors: those of translate_to_te for one of the ops.
 Result<std::optional<Split>> split_function(const IRModule& module, const te::Target& target,
                                             SplitWhen when = SplitWhen::kTooLarge);

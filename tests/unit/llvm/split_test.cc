@@ -149,15 +149,14 @@ TEST(Split, ConcatsOfManyOperandsBecomeTrees) {
   for (const Function& piece : out->pieces) EXPECT_LE(piece.num_params(), 64u);
 }
 
-TEST(Split, RefusesExtentsThatAreNotNumbers) {
+TEST(Split, LeavesFunctionsOfOpenSizesWhole) {
   IRModule module = chain({"tanh"}, 100);
   Function& main = module.function("main");
   TypeId open = TensorType{DType::kF32, {Dim::symbol("N")}};
   for (Node& node : main.nodes) node.types = open;
   Result<std::optional<Split>> out = split_function(module, avx512());
-  ASSERT_FALSE(out.ok());
-  EXPECT_NE(out.status().to_string().find("the dim N"), std::string::npos)
-      << out.status().to_string();
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_FALSE(out->has_value());
 }
 
 }  // namespace
