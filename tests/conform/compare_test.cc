@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace byoc::test {
@@ -11,10 +12,11 @@ namespace {
 
 /// Returns the fault that is found in `got`; empty: none.
 template <class T>
-std::string difference(DType dtype, T got, T expected) {
+std::string difference(DType dtype, T got, T expected, double rounding = 0) {
   const TensorType type{dtype, {}};
   return conform::compare(type, reinterpret_cast<const std::byte*>(&got),
-                          reinterpret_cast<const std::byte*>(&expected), std::byte{0xa5}, true)
+                          reinterpret_cast<const std::byte*>(&expected), std::byte{0xa5}, true,
+                          rounding)
       .difference;
 }
 
@@ -32,6 +34,18 @@ TEST(CompareResults, TakesErrorsRelativeToTheLargest) {
   EXPECT_EQ(difference(DType::kF32, 1.000005f, 1.0f), "");
   EXPECT_NE(difference(DType::kF32, 1.00002f, 1.0f), "");
   EXPECT_NE(difference(DType::kI32, 1, 0), "");
+}
+
+TEST(CompareResults, TakesTheRoundingOfTheValuesOfAChain) {
+  // gelu(-3) by its formula, with an erf that is one step off.
+  const double rounding = conform::rounding_of_chain(DType::kF32);
+  const double root = -3 * std::sqrt(0.5);
+  const float formula = -1.5f * (1.0f + std::nextafter(static_cast<float>(std::erf(root)), 0.0f));
+  const auto exact = static_cast<float>(-1.5 * std::erfc(-root));
+  EXPECT_NE(difference(DType::kF32, formula, exact), "");
+  EXPECT_EQ(difference(DType::kF32, formula, exact, rounding), "");
+  EXPECT_NE(difference(DType::kF32, exact + 3e-7f, exact, rounding), "");
+  EXPECT_EQ(conform::rounding_of_chain(DType::kBF16), 0) << "which would hide wrong values";
 }
 
 }  // namespace

@@ -323,7 +323,8 @@ class FunctionTestRun {
       }
       std::vector<std::byte> got = argument.read();
       Comparison found =
-          compare(*outputs_[k], got.data(), expected[k]->data(), kFill, test_.is_exact);
+          compare(*outputs_[k], got.data(), expected[k]->data(), kFill, test_.is_exact,
+                  test_.is_chain ? rounding_of_chain(outputs_[k]->dtype) : 0);
       std::string which = outputs_.size() > 1 ? cat("output ", k, " ") : "";
       if (!found.difference.empty()) report_(check, cat(labelled(how), which, found.difference));
       else if (found.unwritten >= 0)

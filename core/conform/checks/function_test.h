@@ -13,6 +13,7 @@ struct FunctionTest {
   std::vector<Domain> domains;
   std::string value_check;  // the check that fails on a wrong value
   bool is_exact = false;    // NaN and infinities of its results are determined element by element
+  bool is_chain = false;    // of several ops, with a small result of larger values
   Special special = Special::kNans;  // the last kind that its operands may contain
   std::string point_json = {};       // of the function's knob space; empty: none
   bool is_plain = false;             // with compact, aligned tensors alone

@@ -110,6 +110,7 @@ class SweepChild {
     if (!*merged) return;
     FunctionTest test{cat(composite_name(*tested_.plugin, row), " as ", instance.label),
                       instance.module, **std::move(merged), instance.domains, "composites"};
+    test.is_chain = true;
     // An op may compute NaN from infinities; the next op's result for NaN may be undetermined.
     for (const Node& node : instance.module.function("main").nodes) {
       auto* call = std::get_if<Call>(&node.kind);
