@@ -28,7 +28,9 @@ Result<TypeId> nominal_of(TypeId type) {
     if (is_open(dim)) {
       for (Dim size : sizes_in(dim)) {
         if (size.max() <= kMost) continue;
-        return unimplemented(cat("the size ", size, " has no upper bound"))
+        return unimplemented(cat("the size ", size,
+                                 " has no upper bound: give it one, as in --shape ", size.name(),
+                                 "=1..64"))
             .with_slug("symbolic-shape");
       }
       BYOC_TRY(dim, with_sizes(dim, [](Dim size) { return std::optional(Dim(nominal_of(size))); }));

@@ -196,7 +196,8 @@ TEST(OpenSizes, WithoutABoundAreDeclined) {
   ASSERT_TRUE(module.ok()) << module.status().to_string();
   auto dags = llvm_plugin::translate_open(*module, llvm_plugin::host_target());
   ASSERT_FALSE(dags.ok());
-  EXPECT_EQ(dags.status().message(), "the size T has no upper bound");
+  EXPECT_EQ(dags.status().message(),
+            "the size T has no upper bound: give it one, as in --shape T=1..64");
 }
 
 TEST(OpenSizes, OfOpsThatNeedNumbersAreDeclined) {
