@@ -3,6 +3,7 @@
 // The work of `byoc run`.
 #include <nlohmann/json_fwd.hpp>
 
+#include "byoc/runtime/session.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/runnable.h"
 #include "core/tools/sizes/open_sizes.h"
