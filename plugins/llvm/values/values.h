@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/attrs.h"
 #include "plugins/llvm/analysis/memory_plan.h"
 #include "plugins/llvm/analysis/ranges.h"
 #include "plugins/llvm/values/ops.h"
