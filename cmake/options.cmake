@@ -41,7 +41,7 @@ endforeach()
 if("address" IN_LIST BYOC_SANITIZE)
   add_compile_options(-O1)                                  # a quarter of the time that -O2 takes to build
   # gcc 12 misreads LLVM's `operator new` with a placement, and the states of std::regex.
-  add_compile_options(-Wno-mismatched-new-delete -Wno-maybe-uninitialized)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-maybe-uninitialized)
   if("undefined" IN_LIST BYOC_SANITIZE)                     # address checks these, too; x86 has no alignment traps
     add_compile_options(-fno-sanitize=null,object-size,alignment)
   endif()
