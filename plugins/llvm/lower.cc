@@ -19,15 +19,14 @@ namespace {
 // kernels would cost a minute of LLVM's time.
 constexpr int64_t kMostSmallKernels = 64;
 
+// The callers of these loops pass the function's parameters and nothing else.
 Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& target) {
   if (has_open_sizes(module)) {
     BYOC_TRY(OpenDag dag, translate_open(module, target));
-    BYOC_TRY(KernelLoops out, lower_open(dag.open, dag.nominal, dag.open.inputs.size(), target));
-    return std::move(out.loops);
+    return lower_open_whole(dag.open, dag.nominal, target);
   }
   BYOC_TRY(te::Dag dag, translate(module, target));
-  BYOC_TRY(KernelLoops out, lower_with_constants(dag, dag.inputs.size(), target));
-  return std::move(out.loops);
+  return lower_whole(dag, target);
 }
 
 Result<KernelLoops> kernel_of(const IRModule& module, const te::Target& target) {

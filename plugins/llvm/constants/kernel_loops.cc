@@ -67,12 +67,21 @@ Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
                        [&](const te::Dag& rest) { return lower_at(rest, target, point); });
 }
 
+Result<te::LoopFunction> lower_whole(const te::Dag& dag, const te::Target& target) {
+  return lower_at(dag, target, nullptr);
+}
+
 Result<KernelLoops> lower_open(const te::Dag& dag, const te::Dag& nominal, size_t inputs,
                                const te::Target& target) {
   const std::optional<Hoisted> model = hoist_constants(nominal, inputs);
   const te::Dag& of_numbers = model ? model->rest : nominal;
   return lower_hoisted(hoist_constants(dag, inputs), dag, inputs, target,
                        [&](const te::Dag& rest) { return lower_as(rest, of_numbers, target); });
+}
+
+Result<te::LoopFunction> lower_open_whole(const te::Dag& dag, const te::Dag& nominal,
+                                          const te::Target& target) {
+  return lower_as(dag, nominal, target);
 }
 
 }  // namespace byoc::llvm_plugin

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "byoc/text/builder.h"
+#include "plugins/llvm/lower.h"
 #include "plugins/llvm/machine/machine.h"
 
 namespace byoc::llvm_plugin {
@@ -147,6 +148,24 @@ TEST(Split, ConcatsOfManyOperandsBecomeTrees) {
   ASSERT_TRUE(out);
   EXPECT_EQ(out->sequence.calls.size(), 79u + 2 + 1);  // one per 64 inputs, per 64 of these, all
   for (const Function& piece : out->pieces) EXPECT_LE(piece.num_params(), 64u);
+}
+
+// A piece gets what its call names: no constants that are made at compile, as the matrix of a
+// Fourier transform's steps.
+TEST(Split, KernelsHaveTheOperandsOfTheirCalls) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId y = f.call("dft", {f.param("x", {DType::kF32, {2, 34, 2}})}, {{"axis", int64_t{1}}});
+  for (int k = 0; k < 100; ++k) y = f.call("tanh", {y});
+  ASSERT_TRUE(f.finish("main", {y}).ok());
+  Result<Lowered> out = lower_function(module, avx512(), SplitWhen::kTooLarge, {});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  ASSERT_EQ(out->kernels.size(), 2u);
+  ASSERT_TRUE(out->sequence.has_value());
+  for (const Sequence::Call& call : out->sequence->calls) {
+    const te::LoopFunction& kernel = out->kernels[call.piece];
+    EXPECT_EQ(kernel.inputs.size() + kernel.outputs.size(), call.args.size());
+  }
 }
 
 TEST(Split, LeavesFunctionsOfOpenSizesWhole) {
