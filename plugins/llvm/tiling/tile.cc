@@ -51,8 +51,8 @@ std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
 
 class Tiler {
  public:
-  Tiler(const Dag& dag, const AnchorDag& what, const Tiling& tiling)
-      : dag_(dag), what_(what), tiling_(tiling), schedule_(dag) {}
+  Tiler(const Dag& dag, const AnchorDag& what, const Tiling& tiling, int64_t lanes)
+      : dag_(dag), what_(what), tiling_(tiling), lanes_(lanes), schedule_(dag) {}
   Result<Schedule> run();
 
  private:
@@ -78,6 +78,7 @@ class Tiler {
   const Dag& dag_;
   const AnchorDag& what_;
   const Tiling& tiling_;
+  const int64_t lanes_;
   Schedule schedule_;
   std::string sums_, tile_, result_;  // stages
   std::string around_;                // the loop around a panel, or a chunk of one
@@ -117,8 +118,10 @@ std::vector<size_t> Tiler::panel_axes() const {
 // Inlines elementwise stages. Stages that come before the anchor in the Dag stay
 // stages of their own.
 Status Tiler::inline_others() {
-  return inline_where(schedule_, dag_,
-                      [&](size_t s) { return s > what_.anchor && s != what_.result; });
+  return inline_where(schedule_, dag_, [&](size_t s) {
+    return s > what_.anchor && s != what_.result &&
+           std::ranges::find(what_.moved, s) == what_.moved.end();
+  });
 }
 
 // Gives the result the axes of the anchor. Blocks that the anchor has as one get their own loop.
@@ -333,18 +336,17 @@ Result<Schedule> Tiler::run() {
   BYOC_TRY_STATUS(tiling_.chunk.factor > 0 ? order_in_chunks() : order_at_once());
   BYOC_TRY_STATUS(order_tile());
   BYOC_TRY_STATUS(finish_producers());
+  for (size_t s : what_.moved) BYOC_TRY_STATUS(order_moved(schedule_, dag_.stages[s], lanes_));
   return std::move(schedule_);
 }
 
-}  // namespace
-
-std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
-  if (dag.outputs.size() != 1) return std::nullopt;
-  AnchorDag out{dag.stages.size(), te::stage_of(dag, dag.outputs[0]), 0};
+// Returns the only reduction of a Dag, as its own result; nullopt: there are others, or procedures
+// that read what is computed.
+std::optional<AnchorDag> only_sums_of(const Dag& dag) {
+  AnchorDag out{dag.stages.size(), 0, 0};
   for (size_t s = 0; s < dag.stages.size(); ++s) {
     auto* procedure = std::get_if<te::Procedure>(&dag.stages[s].kind);
-    if (procedure != nullptr && (s == out.result || !reads_inputs_alone(dag, *procedure)))
-      return std::nullopt;
+    if (procedure != nullptr && !reads_inputs_alone(dag, *procedure)) return std::nullopt;
     const te::Compute* compute = compute_of(dag.stages[s]);
     if (compute == nullptr || compute->reduce.empty()) continue;
     if (out.anchor < dag.stages.size()) return std::nullopt;
@@ -352,20 +354,45 @@ std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
   }
   if (out.anchor == dag.stages.size() || dag.stages[out.anchor].outputs.size() != 1)
     return std::nullopt;
-  const te::Tensor& y = dag.outputs[0];
-  te::Exprs sums = dag.stages[out.anchor].outputs[0].shape();
-  const std::string& compute = dag.stages[out.anchor].compute;
-  if (compute == kJoinedCompute || compute == kJoinedWindows)
-    out.joined = joined_blocks_of(dag.stages[out.anchor].outputs[0], y);
-  if (out.joined > 1) sums[1] = y.shape()[1], sums.back() = y.shape().back();
-  std::optional<size_t> fused = fused_axis_of(sums, y.shape());
-  if (!fused) return std::nullopt;
-  out.fused_axis = *fused;
+  out.result = out.anchor;
+  out.fused_axis = dag.stages[out.anchor].outputs[0].rank();
   return out;
 }
 
-Result<Schedule> tile_anchor(const Dag& dag, const AnchorDag& what, const Tiling& tiling) {
-  return Tiler(dag, what, tiling).run();
+}  // namespace
+
+std::optional<AnchorDag> find_anchor_stage(const Dag& dag) {
+  if (dag.outputs.size() != 1) return std::nullopt;
+  std::optional<AnchorDag> out = only_sums_of(dag);
+  if (!out) return std::nullopt;
+  out->result = te::stage_of(dag, dag.outputs[0]);
+  if (std::holds_alternative<te::Procedure>(dag.stages[out->result].kind)) return std::nullopt;
+  const te::Tensor& y = dag.outputs[0];
+  te::Exprs sums = dag.stages[out->anchor].outputs[0].shape();
+  const std::string& compute = dag.stages[out->anchor].compute;
+  if (compute == kJoinedCompute || compute == kJoinedWindows)
+    out->joined = joined_blocks_of(dag.stages[out->anchor].outputs[0], y);
+  if (out->joined > 1) sums[1] = y.shape()[1], sums.back() = y.shape().back();
+  std::optional<size_t> fused = fused_axis_of(sums, y.shape());
+  if (!fused) return std::nullopt;
+  out->fused_axis = *fused;
+  return out;
+}
+
+std::optional<AnchorDag> find_stored_anchor(const Dag& dag) {
+  std::optional<AnchorDag> out = only_sums_of(dag);
+  if (!out) return std::nullopt;
+  for (const te::Tensor& output : dag.outputs) {
+    const size_t stage = te::stage_of(dag, output);
+    if (std::holds_alternative<te::Procedure>(dag.stages[stage].kind)) return std::nullopt;
+    if (stage > out->anchor) out->moved.push_back(stage);
+  }
+  return out;
+}
+
+Result<Schedule> tile_anchor(const Dag& dag, const AnchorDag& what, const Tiling& tiling,
+                             int64_t lanes) {
+  return Tiler(dag, what, tiling, lanes).run();
 }
 
 }  // namespace byoc::llvm_plugin::topi

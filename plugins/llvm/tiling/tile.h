@@ -40,12 +40,17 @@ struct AnchorDag {
   size_t fused_axis;
   /// The blocks of the result, along axis 1, whose lanes a block of the anchor has in its last one.
   int64_t joined = 1;
+  std::vector<size_t> moved = {};  // results after the anchor that have loops of their own
 };
 /// Returns nullopt for several results, procedures, another reduction, or a result
 /// of another shape.
 std::optional<AnchorDag> find_anchor_stage(const te::Dag& dag);
+/// Finds an anchor whose sums are stored, and other results computed from them: several, or those of
+/// other shapes, such as a slice. nullopt for procedures and another reduction.
+std::optional<AnchorDag> find_stored_anchor(const te::Dag& dag);
 
-/// Schedules an anchor. Errors: those of the primitives.
-Result<te::Schedule> tile_anchor(const te::Dag& dag, const AnchorDag& what, const Tiling& tiling);
+/// Schedules an anchor; `lanes` are those of results that are moved. Errors: those of the primitives.
+Result<te::Schedule> tile_anchor(const te::Dag& dag, const AnchorDag& what, const Tiling& tiling,
+                                 int64_t lanes = 1);
 
 }  // namespace byoc::llvm_plugin::topi

@@ -7,8 +7,11 @@
 
 namespace byoc::llvm_plugin::topi {
 
-std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of) {
-  const std::optional<AnchorDag> what = find_anchor_stage(dag);
+namespace {
+
+std::optional<Template> template_of_anchor(const te::Dag& dag, const te::Target& target,
+                                           const std::optional<AnchorDag>& what,
+                                           TilingsOf tilings_of) {
   if (!what) return std::nullopt;
   const te::Stage& anchor = dag.stages[what->anchor];
   const bool is_known = std::ranges::all_of(anchor.outputs[0].shape(), [](const te::Expr& extent) {
@@ -22,10 +25,20 @@ std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, Tili
   if (has_pairs(compute)) --of_tiles.vector_registers;
   const std::optional<TilingTemplate> tilings = tilings_of(anchor, of_tiles);
   if (!tilings) return std::nullopt;
-  auto at = [&dag, what = *what, tiling = tilings->at](const Point& point) {
-    return tile_anchor(dag, what, tiling(point));
-  };
+  auto at = [&dag, what = *what, tiling = tilings->at, lanes = target.lanes(sizeof(float))](
+                const Point& point) { return tile_anchor(dag, what, tiling(point), lanes); };
   return Template{tilings->kind, tilings->first, tilings->choices, at};
+}
+
+}  // namespace
+
+std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of) {
+  return template_of_anchor(dag, target, find_anchor_stage(dag), tilings_of);
+}
+
+std::optional<Template> tiled_and_stored(const te::Dag& dag, const te::Target& target,
+                                         TilingsOf tilings_of) {
+  return template_of_anchor(dag, target, find_stored_anchor(dag), tilings_of);
 }
 
 }  // namespace byoc::llvm_plugin::topi

@@ -21,5 +21,9 @@ using TilingsOf = std::optional<TilingTemplate> (*)(const te::Stage& anchor,
 /// 0; nullopt for others, and where there are no tilings. Where products are pairs of i16, tiles
 /// have a register less, which holds a product until it is added.
 std::optional<Template> tiled(const te::Dag& dag, const te::Target& target, TilingsOf tilings_of);
+/// The same for Dags with several results, or a result of another shape than the sums: these are
+/// stored, and the results computed from them.
+std::optional<Template> tiled_and_stored(const te::Dag& dag, const te::Target& target,
+                                         TilingsOf tilings_of);
 
 }  // namespace byoc::llvm_plugin::topi

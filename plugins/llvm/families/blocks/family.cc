@@ -95,7 +95,8 @@ bool owns(std::string_view compute) {
 }
 
 std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {
-  return topi::tiled(dag, target, tilings_of);
+  std::optional<topi::Template> out = topi::tiled(dag, target, tilings_of);
+  return out ? std::move(out) : topi::tiled_and_stored(dag, target, tilings_of);
 }
 
 }  // namespace

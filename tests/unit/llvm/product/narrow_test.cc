@@ -22,6 +22,9 @@ struct Narrow {
   Ints rows;
   int64_t k, n, bits, block;
   bool has_zeros, is_transposed;
+  int64_t sliced = 0;         // columns that a slice after the product leaves out
+  bool is_flattened = false;  // a reshape to one dim is after it
+  bool is_result = false;     // the product itself is a second result
   int64_t count() const { return (k + block - 1) / block; }
   bool has_blocks() const { return bits < 16; }
 };
@@ -103,16 +106,26 @@ IRModule module_of(const Narrow& c, const Operands& operands) {
   const ValueId y = c.has_blocks()
                         ? f.call("matmul_blocks", values, {{"bits", c.bits}, {"block", c.block}})
                         : f.call("matmul_widened", values, {{"trans_b", c.is_transposed}});
-  EXPECT_TRUE(f.finish("main", {y}).ok());
+  std::vector<ValueId> results = {y};
+  if (c.sliced > 0) {
+    const Attrs attrs = {{"axes", Ints{-1}}, {"starts", Ints{c.sliced}}, {"ends", Ints{c.n}}};
+    results[0] = f.call("slice", {y}, attrs);
+  }
+  if (c.is_flattened) results[0] = f.call("reshape", {results[0]}, {{"shape", Ints{-1}}});
+  if (c.is_result) results.push_back(y);
+  EXPECT_TRUE(f.finish("main", results).ok());
   module.function("main").attrs.set("llvm.inputs", int64_t{1});
   return module;
 }
 
-void expect_sums(const Narrow& c, const Operands& operands, const std::vector<float>& y) {
+// `first`: the column of the first element of each row.
+void expect_sums(const Narrow& c, const Operands& operands, const std::vector<float>& y,
+                 int64_t first) {
   const std::vector<float> x = operands.data[0].as<float>();
-  ASSERT_EQ(y.size() * size(c.k), x.size() * size(c.n));
+  const size_t columns = size(c.n - first);
+  ASSERT_EQ(y.size() * size(c.k), x.size() * columns);
   for (size_t at = 0; at < y.size(); ++at) {
-    const size_t row = at / size(c.n), column = at % size(c.n);
+    const size_t row = at / columns, column = size(first) + at % columns;
     double sum = 0, most = 0;
     for (size_t k = 0; k < size(c.k); ++k) {
       sum += double{x[row * size(c.k) + k]} * operands.matrix[k * size(c.n) + column];
@@ -151,7 +164,9 @@ std::string expect_product(const Narrow& c, const test::RunOptions& options,
   } else {
     inputs.insert(inputs.end(), constants.begin(), constants.end());
   }
-  expect_sums(c, operands, test::run_loops(kernel->loops, inputs, options)[0].as<float>());
+  const std::vector<test::Data> results = test::run_loops(kernel->loops, inputs, options);
+  expect_sums(c, operands, results[0].as<float>(), c.sliced);
+  if (c.is_result) expect_sums(c, operands, results[1].as<float>(), 0);
   for (const te::Stage& stage : dag->stages) {
     auto* compute = std::get_if<te::Compute>(&stage.kind);
     if (compute != nullptr && !compute->reduce.empty()) return stage.compute;
@@ -171,6 +186,23 @@ TEST(NarrowProduct, UnpacksPanelsForManyRows) {
   EXPECT_EQ(expect_product({{70}, 512, 160, 4, 32, true, false}, {}, random), "narrow_unpacked");
   EXPECT_EQ(expect_product({{3, 5}, 100, 65, 8, 64, false, false}, {}, random), "narrow_unpacked");
   EXPECT_EQ(expect_product({{9}, 67, 33, 16, 0, false, false}, {}, random), "narrow_unpacked");
+}
+
+TEST(NarrowProduct, IsStoredForResultsOfOtherShapes) {
+  std::minstd_rand random(4);
+  for (const bool is_result : {false, true}) {
+    for (const bool is_flattened : {false, true}) {
+      for (const int64_t sliced : {0, 3, 64}) {
+        for (const int64_t rows : {1, 3, 40}) {
+          for (const uint32_t threads : {1u, 2u}) {
+            const Narrow c{{2, rows}, 64, 64, 8, 16, true, false, sliced, is_flattened, is_result};
+            const std::string compute = expect_product(c, {.threads = threads}, random);
+            EXPECT_EQ(compute, rows > 2 ? "narrow_unpacked" : "narrow_rows");
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(NarrowProduct, ComputesRandomShapes) {
