@@ -282,6 +282,9 @@ Result<Buffers> evaluate_moved(const OpDef& op, const Attrs& attrs,
     if (is_near_one(op)) results[k] = moved_by(0x1p-23, {}, types[k], *results[k], next);
     if (op.name == "gelu")  // as exact as its operand: plugins/onednn/README.md
       results[k] = moved_by(0x1p-23, elements(in[0], *operands[0]), types[k], *results[k], next);
+    // A plugin may take a sigmoid below the smallest normal number for zero.
+    if (op.name == "swish" && types[k]->dtype == DType::kF32)
+      results[k] = moved_by(0x1p-126, elements(in[0], *operands[0]), types[k], *results[k], next);
     if (!sums[k].empty()) results[k] = moved_by_sums(sums[k], trial, types[k], *results[k], next);
     results[k] = moved_by_rounding(types[k], *results[k], true, next);
   }
