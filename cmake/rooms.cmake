@@ -30,7 +30,7 @@ endfunction()
 # byoc_room(NAME [SOURCES globs...] [LINK libraries...] [PRIVATE libraries of this room alone...] [USES folders...]
 #           [PCH kind] [QUICK]): a static library of the sources in this folder that exposes include/ alone.
 # QUICK: compiled with -O1, which takes three quarters of the time. For rooms whose own work is a small part of a
-# command's: they read options, write text, and call others.
+# command's: they read files and options, decide per node, write text, and call others.
 # Private libraries that are headers alone are nothing to those who link an installed room.
 function(byoc_room name)
   cmake_parse_arguments(ARG "QUICK" "PCH" "SOURCES;LINK;PRIVATE;USES" ${ARGN})
