@@ -45,11 +45,14 @@ struct AnchorDag {
 /// Returns nullopt for several results, procedures, another reduction, or a result
 /// of another shape.
 std::optional<AnchorDag> find_anchor_stage(const te::Dag& dag);
-/// Finds an anchor whose sums are stored, and other results computed from them: several, or those of
-/// other shapes, such as a slice. nullopt for procedures and another reduction.
+/// The same for a result that has the axes of the anchor, each as one.
+std::optional<AnchorDag> find_anchor_of_rows(const te::Dag& dag);
+/// Finds an anchor whose sums are stored, and other results computed from them: several, or those
+/// of other shapes, such as a slice. nullopt for procedures and another reduction.
 std::optional<AnchorDag> find_stored_anchor(const te::Dag& dag);
 
-/// Schedules an anchor; `lanes` are those of results that are moved. Errors: those of the primitives.
+/// Schedules an anchor; `lanes` are those of results that are moved. Errors: those of the
+/// primitives.
 Result<te::Schedule> tile_anchor(const te::Dag& dag, const AnchorDag& what, const Tiling& tiling,
                                  int64_t lanes = 1);
 

@@ -10,7 +10,7 @@ namespace {
 using namespace topi;
 
 std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) {
-  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  std::optional<AnchorDag> what = find_anchor_of_rows(dag);
   if (!what) return std::nullopt;
   std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
   if (!e || e->c * e->inner != 1 || e->kw > kMostColumns) return std::nullopt;

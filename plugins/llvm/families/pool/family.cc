@@ -50,7 +50,7 @@ std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) 
     auto at = [&dag, target](const Point&) { return schedule_windows(dag, target); };
     return Template{"pool_by_axis", {}, [] { return complete({}, {Point()}); }, at};
   }
-  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  std::optional<AnchorDag> what = find_anchor_of_rows(dag);
   if (!what || !is_pool(dag.stages[what->anchor])) return std::nullopt;
   const te::Compute& pool = std::get<te::Compute>(dag.stages[what->anchor].kind);
   const int64_t block = extent_of(pool.axes[4]), lanes = target.lanes(4);

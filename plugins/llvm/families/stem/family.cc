@@ -33,7 +33,7 @@ RowTiling tiling_of(const ConvExtents& e, const te::Target& target) {
 }
 
 std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) {
-  std::optional<AnchorDag> what = find_anchor_stage(dag);
+  std::optional<AnchorDag> what = find_anchor_of_rows(dag);
   if (!what || !reads_plain_image(dag.stages[what->anchor])) return std::nullopt;
   std::optional<ConvExtents> e = conv_extents(dag.stages[what->anchor]);
   if (!e) return std::nullopt;
