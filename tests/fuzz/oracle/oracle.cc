@@ -9,6 +9,7 @@
 #include <set>
 
 #include "byoc/op/evaluate.h"
+#include "ranges.h"
 #include "sums.h"
 
 namespace byoc::fuzz {
@@ -16,32 +17,6 @@ namespace {
 
 constexpr size_t kEvaluations = 3;
 constexpr double kSafety = 8;  // errors allowed per error seen, as few evaluations see few
-
-/// The error of arithmetic in a dtype. `unit` is the relative error of one op: eight units in the
-/// last place for f32 and f64, because functions such as tanh are approximations, and two for
-/// formats of sixteen bits, which are computed in f32 and rounded.
-struct Precision {
-  double unit, tiny, largest, unclear;  // unclear: relative error from which nothing is compared
-};
-Precision precision_of(DType dtype) {
-  if (dtype == DType::kF64) return {0x1p-49, 1e-290, 1e100, 1e-2};
-  if (dtype == DType::kF16) return {0x1p-10, 0x1p-22, 2e3, 0.3};
-  if (dtype == DType::kBF16) return {0x1p-7, 1e-37, 1e10, 0.6};
-  return {0x1p-21, 1e-36, 1e10, 1e-2};
-}
-
-/// Returns true for ops that round nothing: their results are elements of their operands, or
-/// decided by comparisons.
-bool is_exact_op(const OpDef& op) {
-  static constexpr std::string_view kExact =
-      " abs negative relu maximum minimum max min clip floor ceil round sign identity "
-      "where is_nan is_inf hardmax argmax argmin topk max_pool equal not_equal greater "
-      "greater_equal less less_equal logical_and logical_or logical_xor logical_not "
-      "cast bit_cast encode_float decode_float global_max_pool thresholded_relu shape "
-      "reverse_sequence ";
-  if (kExact.find(cat(" ", op.name, " ")) != std::string_view::npos) return true;
-  return op.kind == FusionKind::kInjective && op.name != "resize";
-}
 
 /// Returns true for ops whose results jump: a small error of an operand may change them by much.
 bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
@@ -135,85 +110,6 @@ bool same_kind(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (std::isinf(a) || std::isinf(b)) return a == b;
   return true;
-}
-
-Status undetermined(const OpDef& op, std::string_view why) {
-  return Status(Code::kFailedPrecondition, cat(op.name, ": ", why));
-}
-
-double largest_finite(const Known& known) {
-  double largest = 0;
-  for (double value : elements(known.type, *known.right))
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-/// Returns true for ops on single elements and softmax, which may get numbers as large as the
-/// -3.4e38 of a mask. Other ops may square and add them, and the order and format of that are open.
-bool takes_masks(const OpDef& op) {
-  return op.kind == FusionKind::kElementwise || op.kind == FusionKind::kBroadcast ||
-         op.kind == FusionKind::kInjective || is_exact_op(op) || op.name == "softmax" ||
-         op.name == "log_softmax";
-}
-
-/// Returns true for numbers below the normal ones, whose squares and reciprocals are not in range.
-/// Usual values of 16 bits are such numbers.
-bool has_denormals(const Known& known) {
-  const DType dtype = known.type->dtype;
-  if (dtype == DType::kF16) return false;
-  const double least = dtype == DType::kF64 ? 0x1p-1022 : 0x1p-126;
-  std::vector<double> values = elements(known.type, *known.right);
-  return std::any_of(values.begin(), values.end(),
-                     [&](double x) { return x != 0 && std::abs(x) < least; });
-}
-
-/// Returns true for functions with a pole at zero, where numbers below the normal ones become
-/// others than zero does. onednn computes some quotients as 1 / (y / x), which is zero for them.
-bool has_pole_at_zero(const OpDef& op) {
-  static const std::set<std::string_view> kPoles = {"divide", "reciprocal", "rsqrt",
-                                                    "log",    "power",      "mod"};
-  return kPoles.contains(op.name);
-}
-
-/// Checks images with infinities and NaN. An interpolation may read a cell with the weight zero or
-/// not read it: ONNX leaves that open. A convolution of an infinity that was computed may be NaN in
-/// onednn: plugins/onednn/README.md, "Differences from the reference". So may its Fourier transform
-/// by the steps of plugins/llvm.
-Status check_image(const OpDef& op, const Attrs& attrs, const Known& image) {
-  auto holds = [&](bool (*is_special)(double)) {
-    std::vector<double> values = elements(image.type, *image.right);
-    return std::any_of(values.begin(), values.end(), is_special);
-  };
-  const bool spreads =
-      op.name.starts_with("conv") || op.name == "dft" || op.name == "matmul_blocks";
-  if (spreads && !image.is_exact() && holds([](double x) { return std::isinf(x); }))
-    return undetermined(op, "an infinity may become NaN");
-  const bool interpolates = op.name == "resize" || op.name == "grid_sample" ||
-                            op.name == "roi_align" || op.name == "deform_columns";
-  if (interpolates && attrs.s("mode", "") != "nearest" &&
-      holds([](double x) { return !std::isfinite(x); }))
-    return undetermined(op, "a cell that is no number may have the weight zero");
-  return {};
-}
-
-/// Checks that the numbers stay in a range where no order of the sums inside an op overflows.
-Status check_range(const OpDef& op, const std::vector<const Known*>& args,
-                   const std::vector<Known>& results) {
-  double largest = 0;
-  for (const Known* arg : args) {
-    if (!is_float(arg->type->dtype)) continue;
-    largest = std::max(largest, largest_finite(*arg));
-    if (!takes_masks(op) && largest > precision_of(arg->type->dtype).largest)
-      return undetermined(op, "an operand is too large");
-    const bool is_small_alike = takes_masks(op) && (arg->is_exact() || !has_pole_at_zero(op));
-    if (!is_small_alike && has_denormals(*arg)) return undetermined(op, "an operand is too small");
-  }
-  for (const Known& known : results) {
-    if (!is_float(known.type->dtype)) continue;
-    if (largest_finite(known) > std::max(precision_of(known.type->dtype).largest, 2 * largest))
-      return undetermined(op, "a result is too large");
-  }
-  return {};
 }
 
 /// Checks that all evaluations agree as far as a comparison requires.
