@@ -123,6 +123,7 @@ Status read_function_options(std::string_view text, BuildOptions& to) {
 uint32_t compile_flags(const BuildOptions& options) {
   uint32_t flags = 0;
   if (options.exact_sums) flags |= BYOC_STRICT_FP;
+  if (options.shared_weights) flags |= BYOC_SHARED_WEIGHTS;
   if (options.compile_only) flags |= BYOC_COMPILE_ONLY;
   return flags;
 }

@@ -20,8 +20,9 @@ struct BuildOptions {
   std::string default_codegen;  ///< --default; empty: chosen as above
   int level = 2;                ///< kMinLevel to kMaxLevel
   bool strict = false;          ///< a function that its plugin declines is an error
-  bool exact_sums = false;    ///< kernels that round differently from the direct sum are forbidden
-  bool compile_only = false;  ///< no part of the result is loaded in this process
+  bool exact_sums = false;  ///< kernels that round differently from the direct sum are forbidden
+  bool shared_weights = false;  ///< of several sizes: packed weights should not depend on them
+  bool compile_only = false;    ///< no part of the result is loaded in this process
   const Cancellation* cancel = nullptr;        ///< null: cannot be cancelled
   uint32_t threads = 1;                        ///< workers of a run
   std::string target_json = "{}";              ///< the machine; {}: this one

@@ -58,6 +58,7 @@ Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& 
       function.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); });
   function.attrs.set(kInputsAttr, int64_t{parameters} - facts.constants);
   if (facts.exact_sums) function.attrs.set(kExactSumsAttr, true);
+  if (facts.shared_weights) function.attrs.set(kSharedWeightsAttr, true);
   if (!facts.families.empty()) function.attrs.set(kFamiliesAttr, facts.families);
   return out;
 }

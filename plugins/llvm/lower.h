@@ -20,9 +20,10 @@ struct Lowered {
 
 /// Facts about a function that its graph does not have.
 struct RequestFacts {
-  int64_t constants = 0;      // of the graph
-  bool exact_sums = false;    // BYOC_STRICT_FP
-  std::string families = {};  // without, or preferred (kFamiliesAttr)
+  int64_t constants = 0;        // of the graph
+  bool exact_sums = false;      // BYOC_STRICT_FP
+  bool shared_weights = false;  // BYOC_SHARED_WEIGHTS
+  std::string families = {};    // without, or preferred (kFamiliesAttr)
 };
 /// Reads a function, whose constants become parameters after the inputs. Errors: kBadGraph.
 Result<IRModule> read_function(std::string_view graph_json, const RequestFacts& facts = {});

@@ -119,7 +119,9 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
 }
 
 RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
-  return {static_cast<int64_t>(function.constants.size()), (raw.flags & BYOC_STRICT_FP) != 0};
+  return {.constants = static_cast<int64_t>(function.constants.size()),
+          .exact_sums = (raw.flags & BYOC_STRICT_FP) != 0,
+          .shared_weights = (raw.flags & BYOC_SHARED_WEIGHTS) != 0};
 }
 
 std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request,

@@ -11,6 +11,9 @@ std::function<double(const te::Site&)> cost_of(double cycles) {
 }
 
 bool has_exact_sums(const te::Site& site) { return site.function->attrs.b(kExactSumsAttr, false); }
+bool has_shared_weights(const te::Site& site) {
+  return site.function->attrs.b(kSharedWeightsAttr, false);
+}
 
 bool has_constant_weight(const te::Site& site, size_t operand) {
   if (site.is_constant[operand]) return true;

@@ -9,6 +9,8 @@ namespace byoc::llvm_plugin {
 inline constexpr const char* kInputsAttr = "llvm.inputs";
 /// The attribute of a function without results that round otherwise than direct sums.
 inline constexpr const char* kExactSumsAttr = "llvm.exact_sums";
+/// The attribute of a function whose packed weights other sizes of the model share.
+inline constexpr const char* kSharedWeightsAttr = "llvm.shared_weights";
 
 /// Levels of computes; the direct one has 10. A possible one is never the usual choice. Of the
 /// others the one of the least estimated cost is, or where there are no estimates the one of the
@@ -21,6 +23,7 @@ inline constexpr double kCyclesPerNs = 4;
 std::function<double(const te::Site&)> cost_of(double cycles);
 
 bool has_exact_sums(const te::Site& site);
+bool has_shared_weights(const te::Site& site);
 /// Returns true for weights that are constants, or parameters after the inputs of a graph that came
 /// with constants (read_function).
 bool has_constant_weight(const te::Site& site, size_t operand = 1);

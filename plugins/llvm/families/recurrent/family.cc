@@ -40,7 +40,9 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   if (!has_recurrent_matrices(site)) return;
   out.push_back(recurrent_panels(site));
   auto product = strassen::input_product_of(site, panel_columns(*site.target));
-  if (has_exact_sums(site) || !product || !strassen::fits_caches(*product, *site.target)) return;
+  if (has_exact_sums(site) || has_shared_weights(site) || !product ||
+      !strassen::fits_caches(*product, *site.target))
+    return;
   product->panel = strassen::panel_of(*product, *site.target);
   const double direct = strassen::direct_cycles_of(*product, *site.target);
   if (strassen::cycles_of(*product, *site.target) >= kLeastGain * direct) return;

@@ -75,7 +75,8 @@ std::optional<Template> schedules(const te::Dag& dag, const te::Target& target) 
 }
 
 void add_computes(const FamilyCall& call, Strategies& out) {
-  if (has_exact_sums(call.site)) return;
+  // Other sizes of the model, for which this pays or not, would have other weights.
+  if (has_exact_sums(call.site) || has_shared_weights(call.site)) return;
   add_product_of_call(call.site, out);
   add_image(call.site, out);
 }
