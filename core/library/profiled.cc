@@ -24,6 +24,10 @@ Result<ReadyModel> ready_file(const ModelOptions& options, const std::vector<std
   if (hooks.sizes_known) hooks.sizes_known(out.sizes);
   BYOC_TRY(Runnable runnable, make_runnable(model, out.path, inputs, hooks.runnable));
   out.size = std::move(runnable.size);
+  out.inputs = std::move(runnable.inputs.bindings);
+  const AssumedSizes& assumed = runnable.inputs.assumed;
+  if (hooks.sizes_known && !assumed.empty()) hooks.sizes_known(assumed);
+  out.sizes.insert(out.sizes.end(), assumed.begin(), assumed.end());
   out.plugins = std::move(runnable.plugins);
   SessionOptions session_options{
       .threads = options[option::kThreads],
@@ -74,7 +78,7 @@ Result<ModelProfile> profile_model(const ModelRequest& request, const ProfileOpt
   for (const std::string& warning : ready.session->warnings()) warnings.push_back(warning);
   if (!watch("running", 0, 0)) return measure::interrupted();
   cli::RunFlags flags;
-  flags.inputs = request.inputs;
+  flags.inputs = ready.inputs;
   flags.trace = options.trace;
   flags.profile = true;
   flags.seed = options.seed;

@@ -15,6 +15,7 @@ namespace byoc::driver {
 struct ReadyModel {
   std::string path;
   AssumedSizes sizes;
+  std::vector<std::string> inputs;           // as --input, with shapes where sizes are open
   cli::PickedSize size;                      // of an artifact; without its executable
   std::shared_ptr<const PluginSet> plugins;  // outlives the session
   std::unique_ptr<Session> session;
@@ -23,7 +24,7 @@ struct ReadyModel {
 /// Calls while a model is made ready; all may be empty.
 struct ReadyHooks {
   RunnableHooks runnable;
-  std::function<void(const AssumedSizes&)> sizes_known;  // before it is compiled
+  std::function<void(const AssumedSizes&)> sizes_known;  // before it is compiled; those of the run
 };
 
 /// Compiles the model of `options`, or reads it when it is compiled, and loads it. Sizes that the

@@ -1,26 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/open_inputs.h"
 
-#include "byoc/base/check.h"
 #include "byoc/base/size_expression.h"
 
 namespace byoc {
 namespace {
 
-using Sizes = std::map<std::string, int64_t>;
-
-// Notes the sizes that are dims by themselves.
-Status take_sizes(const TensorSpec& type, const std::vector<int64_t>& dims, Sizes& sizes) {
-  for (size_t d = 0; d < type.open.size() && dims.size() == type.dims.size(); ++d) {
-    if (!type.is_open(d)) continue;
-    BYOC_TRY(SizeExpression size, SizeExpression::parse(type.open[d]));
-    if (size.steps().size() == 1 && size.names().size() == 1)
-      sizes.emplace(size.names()[0], dims[d]);
-  }
-  return {};
-}
-
-Result<int64_t> extent_at(const std::string& text, const Sizes& sizes) {
+Result<int64_t> extent_at(const std::string& text, const SizesByName& sizes) {
   BYOC_TRY(SizeExpression expression, SizeExpression::parse(text));
   std::vector<int64_t> values;
   for (const std::string& name : expression.names()) {
@@ -34,17 +20,22 @@ Result<int64_t> extent_at(const std::string& text, const Sizes& sizes) {
 
 }  // namespace
 
-Result<std::vector<NamedTensor>> inputs_at(const std::vector<NamedTensor>& inputs,
-                                           std::span<const Tensor* const> given) {
-  BYOC_CHECK(given.size() == inputs.size(), given.size(), " values of ", inputs.size(), " inputs");
-  std::vector<NamedTensor> out = inputs;
-  Sizes sizes;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    if (given[k] != nullptr)
-      BYOC_TRY_STATUS(take_sizes(inputs[k].type, given[k]->spec().dims, sizes));
+bool note_sizes(const TensorSpec& type, std::span<const int64_t> dims, SizesByName& sizes) {
+  if (dims.size() != type.dims.size()) return false;
+  bool agrees = true;
+  for (size_t d = 0; d < type.open.size(); ++d) {
+    if (!type.is_open(d)) continue;
+    const Result<SizeExpression> size = SizeExpression::parse(type.open[d]);
+    if (!size.ok() || size->steps().size() != 1 || size->names().size() != 1) continue;
+    agrees = sizes.emplace(size->names()[0], dims[d]).first->second == dims[d] && agrees;
   }
-  for (const NamedTensor& input : inputs)
-    BYOC_TRY_STATUS(take_sizes(input.type, input.type.dims, sizes));
+  return agrees;
+}
+
+Result<std::vector<NamedTensor>> inputs_at(const std::vector<NamedTensor>& inputs,
+                                           SizesByName sizes) {
+  std::vector<NamedTensor> out = inputs;
+  for (const NamedTensor& input : inputs) note_sizes(input.type, input.type.dims, sizes);
   for (NamedTensor& input : out) {
     for (size_t d = 0; d < input.type.open.size(); ++d) {
       if (!input.type.is_open(d)) continue;

@@ -5,13 +5,19 @@
 #include <span>
 
 #include "byoc/runtime/artifact.h"
-#include "byoc/runtime/tensor.h"
 
 namespace byoc {
 
-/// Returns the inputs with numbers for their open dims: those of `given`, one per input, null where
-/// none is given; the upper bounds of sizes that none of them has.
+/// Sizes by name.
+using SizesByName = std::map<std::string, int64_t>;
+
+/// Notes the sizes that are dims of the type by themselves, where `sizes` has none of that name.
+/// Returns false when one is there with another number, and for dims of another rank.
+bool note_sizes(const TensorSpec& type, std::span<const int64_t> dims, SizesByName& sizes);
+
+/// Returns the inputs with numbers for their open dims: those of `sizes`, or the upper bounds.
+/// Errors: those of SizeExpression.
 Result<std::vector<NamedTensor>> inputs_at(const std::vector<NamedTensor>& inputs,
-                                           std::span<const Tensor* const> given);
+                                           SizesByName sizes);
 
 }  // namespace byoc

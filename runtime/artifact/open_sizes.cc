@@ -56,11 +56,15 @@ Result<OpenSizes> OpenSizes::make(const Program& program) {
   std::vector<bool> is_found(program.sizes.size());
   for (size_t k = 0; k < program.inputs.size(); ++k) {
     const TensorSpec& type = program.inputs[k].type;
-    out.inputs_.push_back(program.inputs[k].name);
+    out.inputs_.push_back(program.inputs[k]);
     BYOC_TRY_STATUS(out.add(type));
     for (size_t d = 0; d < type.open.size(); ++d) {
+      if (!type.is_open(d)) continue;
       auto size = out.size_numbers_.find(type.open[d]);
-      if (size == out.size_numbers_.end()) continue;
+      if (size == out.size_numbers_.end()) {
+        out.derived_.push_back({k, d, out.number(type.open[d])});
+        continue;
+      }
       out.sources_.push_back({k, d, size->second});
       is_found[size->second] = true;
     }
@@ -89,7 +93,7 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
     const OpenSize& size = sizes_[source.size];
     int64_t& known = sizes[source.size];
     if (extent < size.least || extent > size.most) {
-      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input],
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input].name,
                          "\", the model takes ", shown(size)))
           .with_slug("input-size")
           .with_help(cat("compile it for more: --shape ", size.name, "=",
@@ -97,8 +101,8 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
                          std::max(size.most, extent)));
     }
     if (known >= 0 && known != extent) {
-      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input],
-                         "\" and ", known, " in \"", inputs_[from[source.size % from.size()]],
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input].name,
+                         "\" and ", known, " in \"", inputs_[from[source.size % from.size()]].name,
                          "\""))
           .with_slug("input-shape");
     }
@@ -112,12 +116,48 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
   return {};
 }
 
+// Returns whether the views have the ranks of the inputs, and their numbers.
+bool OpenSizes::has_numbers(std::span<const DLTensor> views) const {
+  if (views.size() != inputs_.size()) return false;
+  for (size_t k = 0; k < views.size(); ++k) {
+    const TensorSpec& type = inputs_[k].type;
+    if (views[k].ndim < 0 || static_cast<size_t>(views[k].ndim) != type.dims.size()) return false;
+    for (size_t d = 0; d < type.dims.size(); ++d)
+      if (!type.is_open(d) && views[k].shape[d] != type.dims[d]) return false;
+  }
+  return true;
+}
+
+bool OpenSizes::fits(std::span<const DLTensor> views) const {
+  std::array<int64_t, 64> few{};
+  std::vector<int64_t> many(sizes_.size() > few.size() ? sizes_.size() : 0);
+  const std::span<int64_t> sizes(many.empty() ? few.data() : many.data(), sizes_.size());
+  std::fill(sizes.begin(), sizes.end(), -1);
+  if (!has_numbers(views)) return false;
+  for (const Source& source : sources_) {
+    const int64_t extent = views[source.input].shape[source.dim];
+    const OpenSize& size = sizes_[source.size];
+    int64_t& known = sizes[source.size];
+    if (extent < size.least || extent > size.most || (known >= 0 && known != extent)) return false;
+    known = extent;
+  }
+  return std::all_of(derived_.begin(), derived_.end(), [&](const Source& source) {
+    const Result<int64_t> extent = value(expressions_[source.size], sizes);
+    return extent.ok() && *extent == views[source.input].shape[source.dim];
+  });
+}
+
+Result<int64_t> OpenSizes::value(const Expression& expression,
+                                 std::span<const int64_t> sizes) const {
+  std::array<int64_t, kMostNames> at{};
+  for (size_t n = 0; n < expression.names.size(); ++n) at[n] = sizes[expression.names[n]];
+  return expression.expression.evaluate({at.data(), expression.names.size()});
+}
+
 Status OpenSizes::evaluate(std::span<const int64_t> sizes, std::span<int64_t> values) const {
   for (size_t k = 0; k < expressions_.size(); ++k) {
     const Expression& one = expressions_[k];
-    std::array<int64_t, kMostNames> at{};
-    for (size_t n = 0; n < one.names.size(); ++n) at[n] = sizes[one.names[n]];
-    BYOC_TRY(values[k], one.expression.evaluate({at.data(), one.names.size()}));
+    BYOC_TRY(values[k], value(one, sizes));
     if (values[k] > one.most) {
       return Status(Code::kOutOfRange, cat("a dim has ", values[k],
                                            " cells for these sizes, the "

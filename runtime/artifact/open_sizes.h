@@ -28,6 +28,9 @@ class OpenSizes {
   /// Reads the sizes from views that have the ranks of the inputs. Errors: slug "input-shape",
   /// where two inputs disagree about a size; slug "input-size", for one outside of its bounds.
   Status read(std::span<const DLTensor> inputs, std::span<int64_t> sizes) const;
+  /// Returns whether views have the shapes of inputs: numbers where a dim is one, and sizes that are
+  /// within their bounds and agree. Allocates nothing for up to 64 sizes.
+  bool fits(std::span<const DLTensor> views) const;
   /// Computes the values of all expressions. Errors: slug "size-overflow"; slug "input-size", where
   /// a value is above what the program has memory for.
   Status evaluate(std::span<const int64_t> sizes, std::span<int64_t> values) const;
@@ -43,12 +46,15 @@ class OpenSizes {
     uint32_t size;
   };
   Status add(const TensorSpec& type);
+  Result<int64_t> value(const Expression& expression, std::span<const int64_t> sizes) const;
+  bool has_numbers(std::span<const DLTensor> views) const;
 
   std::vector<OpenSize> sizes_;
-  std::vector<std::string> inputs_;  // names
+  std::vector<NamedTensor> inputs_;
   std::map<std::string, uint32_t> size_numbers_, numbers_;
   std::vector<Expression> expressions_;
   std::vector<Source> sources_;  // dims of inputs that are a size by itself
+  std::vector<Source> derived_;  // the other open ones; `size` is the number of the expression
 };
 
 /// The dims of one context that change with the sizes. Addresses stay.

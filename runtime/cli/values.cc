@@ -142,9 +142,10 @@ Result<std::vector<NamedInput>> make_inputs(const std::vector<NamedTensor>& want
       return std::move(tensor.status()).at(cat(value, " -> input \"", wanted[k].name, "\""));
     given[k] = NamedInput{*std::move(tensor), value};
   }
-  std::vector<const Tensor*> tensors;
-  for (const auto& one : given) tensors.push_back(one ? &one->tensor : nullptr);
-  BYOC_TRY(const std::vector<NamedTensor> of_run, inputs_at(wanted, tensors));
+  SizesByName sizes;
+  for (size_t k = 0; k < wanted.size(); ++k)
+    if (given[k]) note_sizes(wanted[k].type, given[k]->tensor.spec().dims, sizes);
+  BYOC_TRY(const std::vector<NamedTensor> of_run, inputs_at(wanted, std::move(sizes)));
   std::vector<NamedInput> inputs;
   for (size_t k = 0; k < wanted.size(); ++k) {
     if (given[k]) {

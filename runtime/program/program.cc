@@ -66,10 +66,14 @@ void warn_unused(const PluginSet& plugins, const Flags& flags) {
 Result<int> run(const Flags& flags) {
   BYOC_TRY_STATUS(check_compiled(flags.artifact));
   BYOC_TRY(auto sizes, load_artifact_sizes(flags.artifact));
-  auto picked = pick_size(std::move(sizes), flags.run.inputs, npy_reader());
+  BYOC_TRY(const RunSizes run, parse_run_sizes(flags.shapes, "--shape"));
+  auto picked = pick_size(std::move(sizes), flags.run.inputs, run, npy_reader());
   if (!picked.ok()) return std::move(picked.status()).at(flags.artifact);
-  print_text(size_text(*picked), flags.common);
   Executable executable = std::move(picked->executable);
+  const Program& program = executable.program;
+  BYOC_TRY(RunInputs inputs, inputs_of_run(program.inputs, program.sizes, flags.run.inputs,
+                                           picked->run, npy_reader()));
+  print_text(size_text(*picked) + assumed_text(inputs.assumed), flags.common);
   BYOC_TRY(PluginSearch search, plugin_search(flags, executable));
   auto plugins = PluginSet::load(search);
   BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
@@ -80,7 +84,10 @@ Result<int> run(const Flags& flags) {
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);
   Json more = Json::object();
   add_size_json(*picked, more);
-  BYOC_TRY_STATUS(run_session(**session, flags.artifact, flags.run, flags.common, npy_reader(),
+  add_assumed_json(inputs.assumed, more);
+  RunFlags run_flags = flags.run;
+  run_flags.inputs = std::move(inputs.bindings);
+  BYOC_TRY_STATUS(run_session(**session, flags.artifact, run_flags, flags.common, npy_reader(),
                               npy_format(), &more));
   return static_cast<int>(kDone);
 }
@@ -99,6 +106,8 @@ Command program_command(ProgramFlags& flags) {
       {"--plugin", "FILE", "a plugin's library (.so), before those that are found", &flags.plugins},
       {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.keep_nan=1",
        &flags.plugin_options},
+      {"--shape", "NAME=N", "the sizes of the run, of a model that is compiled for several: B=2,T=17",
+       &flags.shapes},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
       {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};
   add_run_options(root, flags.run);

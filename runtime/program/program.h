@@ -10,7 +10,7 @@ namespace byoc::cli {
 
 struct ProgramFlags {
   std::string artifact;
-  std::vector<std::string> plugins, plugin_options;
+  std::vector<std::string> plugins, plugin_options, shapes;
   bool no_native = false;
   uint32_t threads = 1;
   RunFlags run;

@@ -279,12 +279,16 @@ cli::Command compile_command(const cli::CommonOptions& common) {
                       {"byoc compile net.onnx --compiler onednn --shape N=1 -o net.byoc",
                        "onednn, then the default codegen"},
                       {"byoc compile net.onnx --shape N=1,4,16 -o net.byoc",
-                       "three sizes in one file, weights once"}};
+                       "three sizes in one file, weights once"},
+                      {"byoc compile net.onnx --shape N=1..64 --shape N=1 -o net.byoc",
+                       "every size of a range, and N=1 by code of its own"}};
   add_model_options(command, options->model, "an .onnx or .ir file");
   add_tuning_options(command, options->model);
   for (cli::Option& option : command.options) {
     if (option.names == "--shape")
-      option.doc = "extents of an input or a named size: x=1x3x224x224, N=1; several: N=1,4,16";
+      option.doc =
+          "extents of an input or a named size: x=1x3x224x224, N=1; several: N=1,4,16; all of a "
+          "range: N=1..64; numbers after their range add exact sizes, which runs prefer";
     if (option.names == "--threads")
       option.doc =
           "threads that code is compiled for; run --threads takes any number, and is as fast as it "

@@ -39,7 +39,9 @@ Result<int> run_model(const RunCommandFlags& options, const cli::CommonOptions& 
            ready_file(options.model, options.run.inputs, !options.no_native, hooks));
   cli::print_text(cat(cli::size_text(ready.size), tuning_text(options.model)), common);
   const Json more = json_of(ready, options.model);
-  BYOC_TRY_STATUS(cli::run_session(*ready.session, ready.path, options.run, common,
+  cli::RunFlags flags = options.run;
+  flags.inputs = ready.inputs;
+  BYOC_TRY_STATUS(cli::run_session(*ready.session, ready.path, flags, common,
                                    tensor_readers(), format, &more));
   return cli::kDone;
 }

@@ -44,10 +44,12 @@ class Maker {
   }
 
  private:
-  Status make_inputs(const std::vector<NamedTensor>& types) {
+  Status make_inputs(const std::vector<NamedTensor>& types, cli::RunInputs inputs) {
     subject_.input_types = types;
+    auto& assumed = subject_.assumed_sizes;
+    assumed.insert(assumed.end(), inputs.assumed.begin(), inputs.assumed.end());
     BYOC_TRY(subject_.sources,
-             cli::make_inputs(types, request_.inputs, request_.seed, tensor_readers()));
+             cli::make_inputs(types, inputs.bindings, request_.seed, tensor_readers()));
     for (const cli::NamedInput& input : subject_.sources) {
       BYOC_TRY(Tensor copy, input.tensor.copy());
       subject_.inputs.push_back(std::move(copy));
@@ -67,7 +69,9 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     subject_.plugins = build_with.plugins;
-    BYOC_TRY_STATUS(make_inputs(types));
+    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
+                                                       {}, tensor_readers()));
+    BYOC_TRY_STATUS(make_inputs(types, std::move(inputs)));
     if (request_.no_check) {
       subject_.why_no_check = "--no-check";
     } else {
@@ -141,7 +145,8 @@ class Maker {
                                 ? "--no-check"
                                 : "a compiled model holds no graph that a reference could run";
     subject_.plugins = runnable.plugins;
-    BYOC_TRY_STATUS(make_inputs(runnable.executable.program.inputs));
+    BYOC_TRY_STATUS(
+        make_inputs(runnable.executable.program.inputs, std::move(runnable.inputs)));
     Executable executable = std::move(runnable.executable);
     if (!request_.region.empty()) {
       BYOC_TRY(executable, step_work(executable));

@@ -25,7 +25,7 @@ Status check_artifact_flags(const ModelOptions& options) {
   std::vector<std::string> flags;
   bool is_any_given = false;
   for (const OptionInfo& row : option_table()) {
-    if (!row.needs_model) continue;
+    if (!row.needs_model || row.name == option::kShape.name) continue;
     flags.push_back(flag_of(row));
     is_any_given = is_any_given || options.values.is_given(row);
   }
@@ -36,6 +36,15 @@ Status check_artifact_flags(const ModelOptions& options) {
       cat(names, " and ", flags.back(), " change compiling; the model is compiled already"));
 }
 
+namespace {
+
+Result<cli::RunInputs> inputs_of(const Program& program, const std::vector<std::string>& inputs,
+                                 const cli::RunSizes& run) {
+  return cli::inputs_of_run(program.inputs, program.sizes, inputs, run, tensor_readers());
+}
+
+}  // namespace
+
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
                                const std::vector<std::string>& inputs, const RunnableHooks& hooks) {
   Runnable out;
@@ -43,10 +52,12 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
     BYOC_TRY_STATUS(check_artifact_flags(options));
     BYOC_TRY(out.plugins, load_plugins(options.plugins()));
     BYOC_TRY(auto sizes, load_artifact_sizes(path));
-    auto picked = cli::pick_size(std::move(sizes), inputs, tensor_readers());
+    BYOC_TRY(auto run, cli::parse_run_sizes(options[option::kShape], "--shape"));
+    auto picked = cli::pick_size(std::move(sizes), inputs, run, tensor_readers());
     if (!picked.ok()) return std::move(picked.status()).at(path);
     out.size = *std::move(picked);
     out.executable = std::move(out.size.executable);
+    BYOC_TRY(out.inputs, inputs_of(out.executable.program, inputs, out.size.run));
     warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, hooks.warn);
     return out;
   }
@@ -58,6 +69,7 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
   build_with.report = &report;
   BYOC_TRY(out.executable, hooks.build ? hooks.build(std::move(module), build_with)
                                        : build(std::move(module), build_with));
+  BYOC_TRY(out.inputs, inputs_of(out.executable.program, inputs, {}));
   warn_unused_plans(report, hooks.warn);
   warn_unused_plugins(plugins_of(out.executable), *out.plugins, options, hooks.warn);
   return out;

@@ -12,7 +12,8 @@ namespace byoc::driver {
 struct Runnable {
   Executable executable;
   std::shared_ptr<const PluginSet> plugins;
-  cli::PickedSize size;  // of an artifact; without its executable
+  cli::PickedSize size;   // of an artifact; without its executable
+  cli::RunInputs inputs;  // of the run, with shapes where the program has open sizes
 };
 
 /// Receives warnings about the work, one at a time; may be empty.
@@ -28,11 +29,11 @@ struct RunnableHooks {
 /// Prints warnings, and shows the progress of compiling. `common` must outlive the result.
 RunnableHooks hooks_for(const cli::CommonOptions& common);
 
-/// Checks that no flag for compiling is given, since an artifact is compiled already. Errors of
-/// usage when one is.
+/// Checks that no flag for compiling is given, since an artifact is compiled already: --shape gives
+/// the sizes of the run. Errors of usage when one is.
 Status check_artifact_flags(const ModelOptions& options);
 /// Compiles or loads the model at `path`, the result of model_path. The values in `inputs`, as
-/// --input, choose among the sizes of an artifact.
+/// --input, and the sizes of --shape choose among the sizes of an artifact.
 Result<Runnable> make_runnable(const ModelOptions& options, const std::string& path,
                                const std::vector<std::string>& inputs, const RunnableHooks& hooks);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
@@ -39,6 +40,21 @@ Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
     }
     out.push_back({name.str(), *std::move(spec)});
   }
+  return out;
+}
+
+std::vector<OpenSize> entry_sizes(const IRModule& module) {
+  std::map<std::string, OpenSize> sizes;
+  const Function* entry = module.find(module.entry);
+  for (size_t k = 0; entry != nullptr && k < entry->num_params(); ++k) {
+    for (Dim dim : entry->nodes[k].types[0]->shape) {
+      if (!is_open(dim)) continue;
+      for (Dim size : sizes_in(dim))
+        sizes.insert({size.name().str(), {size.name().str(), size.min(), size.max()}});
+    }
+  }
+  std::vector<OpenSize> out;
+  for (const auto& [name, size] : sizes) out.push_back(size);
   return out;
 }
 

@@ -194,18 +194,4 @@ Result<AssumedSizes> set_open_sizes(ModelOptions& options, const std::vector<std
   return sizes.take_assumed();
 }
 
-std::string assumed_text(const AssumedSizes& sizes) {
-  if (sizes.empty()) return "";
-  std::string list;
-  for (const AssumedSize& size : sizes)
-    list += cat(list.empty() ? "" : ", ", size.name, "=", size.extent);
-  return cat("open sizes: ", list, ", which --shape or an --input sets\n");
-}
-
-void add_assumed_json(const AssumedSizes& sizes, Json& json) {
-  if (sizes.empty()) return;
-  json["assumed_sizes"] = Json::object();
-  for (const AssumedSize& size : sizes) json["assumed_sizes"][size.name] = size.extent;
-}
-
 }  // namespace byoc::driver

@@ -11,6 +11,7 @@
 #include "core/tools/model/data_set.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/replay/dump_region.h"
 #include "core/tools/verify/check_pieces.h"
 #include "core/tools/verify/new_process.h"
@@ -67,7 +68,11 @@ class Verifier {
   Status compare_with_plugin(const std::string& id) {
     doing("compiling the model");
     BYOC_TRY(Executable executable, build(module_, build_));
-    BYOC_TRY(auto made, cli::make_inputs(executable.program.inputs, request_.inputs, request_.seed,
+    const Program& program = executable.program;
+    BYOC_TRY(const cli::RunInputs bound,
+             cli::inputs_of_run(program.inputs, program.sizes, request_.inputs, {},
+                                tensor_readers()));
+    BYOC_TRY(auto made, cli::make_inputs(program.inputs, bound.bindings, request_.seed,
                                          tensor_readers()));
     for (auto& input : made) inputs_.push_back(std::move(input.tensor));
     std::vector<NamedTensor> names = executable.program.outputs;

@@ -6,8 +6,11 @@
 
 namespace byoc {
 
+class SizePicker;  // of runtime/ alone
+
 /// All sizes of an artifact, loaded; immutable, so that threads share it. A Context belongs to the
-/// Session that made it: programs that call with several sizes have one Context for each.
+/// Session that made it: programs that call with several sizes have one Context for each. A size may
+/// be open, and serves what no exact one does.
 class SizedSession {
  public:
   /// Loads every size. Weights that sizes share are in memory once. Errors: those of Session::load,
@@ -16,8 +19,10 @@ class SizedSession {
                                    std::shared_ptr<const PluginSet> plugins,
                                    const SessionOptions& options = {});
 
-  /// Returns the Session whose inputs have the extents of `inputs`. Errors: slug "input-count";
-  /// slug "input-size", whose help lists the sizes. Allocates nothing when it succeeds.
+  /// Returns the Session whose inputs have the extents of `inputs`: of several the one with the fewest
+  /// open sizes. Errors: slug "input-count"; slug "input-size", whose help lists the sizes; where
+  /// there are open sizes, those of inputs that the most open program refuses. Allocates nothing
+  /// when it succeeds.
   /// Cost: O(sizes * inputs).
   Result<Session*> pick(std::span<const DLTensor> inputs) const;
 
@@ -27,7 +32,7 @@ class SizedSession {
  private:
   std::vector<std::string> labels_;
   std::vector<std::unique_ptr<Session>> sessions_;
-  std::string described_;  // for messages
+  std::shared_ptr<const SizePicker> picker_;
 };
 
 }  // namespace byoc

@@ -10,7 +10,7 @@ namespace byoc {
 
 /// A program for one choice of the model's open sizes.
 struct SizedExecutable {
-  std::string label;      ///< the choice, "N=4"; empty in an artifact of one size
+  std::string label;      ///< the choice, "N=4", "T=1..64"; empty in an artifact of one size
   Executable executable;  ///< its inputs differ from those of the others in extents alone
 };
 
