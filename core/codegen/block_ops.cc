@@ -13,10 +13,11 @@ bool is_integer_dtype(DType dtype) {
   return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kI32;
 }
 
-// Returns true for floats or integers [n, c, h, w] of known extents, f64 excepted.
+// Returns true for floats or integers [n, c, h, w] of known channels, f64 excepted.
 bool is_image(TypeId type) {
   return (is_blocked_dtype(type->dtype) || is_integer_dtype(type->dtype)) &&
-         type->shape.size() == 4 && is_static(type->shape);
+         type->shape.size() == 4 && type->shape[1].is_static() &&
+         std::ranges::none_of(type->shape, &Dim::is_counted);
 }
 
 bool divides(int64_t block, int64_t extent) { return extent > 0 && extent % block == 0; }
@@ -96,7 +97,7 @@ bool BlockedOp::integer_conv() {
   constexpr int64_t kQuad = 4;
   TypeId x = type(args()[0]);
   const int64_t outer = first_of(wanted_.image, result()->shape[1].extent());
-  if (outer == 0 || !is_image(x)) return false;
+  if (outer == 0 || !is_image(x) || !is_static(x->shape)) return false;
   const int64_t c = x->shape[1].extent(), inner = first_of(wanted_.image, c);
   const int64_t group = call_.attrs->i("group", 1);
   if (group != 1 && (group != c || inner != outer)) return false;
@@ -175,10 +176,9 @@ bool BlockedOp::matmul() {
 bool BlockedOp::can_be_operand(TypeId operand) const {
   if (is_image(operand) && operand->shape == result()->shape) return true;
   const size_t rank = operand->shape.size();
-  if (!is_static(operand->shape) || rank > 4) return false;
+  if (!(is_image(operand) || is_static(operand->shape)) || rank > 4) return false;
   if (!is_blocked_dtype(operand->dtype) && !is_integer_dtype(operand->dtype)) return false;
-  return is_one_element(operand) ||
-         (rank >= 3 && operand->shape[rank - 3].extent() == result()->shape[1].extent());
+  return is_one_element(operand) || (rank >= 3 && operand->shape[rank - 3] == result()->shape[1]);
 }
 
 ValueId BlockedOp::operand(ValueId arg, int64_t block) {
@@ -275,12 +275,16 @@ bool BlockedOp::concat() {
 bool BlockedOp::view() {
   ValueId arg = args()[0];
   const int64_t block = block_of(arg);
-  if (block == 0 || to_.has_plain(arg) || !is_static(result()->shape)) return false;
-  const Shape& x = type(arg)->shape;
-  if (x[2].extent() != 1 || x[3].extent() != 1) return false;
-  to_.set_plain(
-      node_, to_.move("reshape", {{"shape", static_extents(result()->shape)}, {"allow_zero", true}},
-                      to_.packed(arg, block), old().loc));
+  if (block == 0 || to_.has_plain(arg)) return false;
+  const Shape &x = type(arg)->shape, &y = result()->shape;
+  if (x[2] != Dim(1) || x[3] != Dim(1)) return false;
+  Ints shape;
+  for (size_t d = 0; d < y.size(); ++d) {
+    if (!y[d].is_static() && (d != 0 || y[0] != x[0])) return false;
+    shape.push_back(y[d].is_static() ? y[d].extent() : -1);
+  }
+  to_.set_plain(node_, to_.move("reshape", {{"shape", shape}, {"allow_zero", true}},
+                                to_.packed(arg, block), old().loc));
   return true;
 }
 

@@ -106,7 +106,7 @@ Status quantisation(Call& call) {
 
 Status resize(Call& call) {
   const Attrs& attrs = call.attrs();
-  const Ints sizes = attrs.ints("sizes");
+  const Ints sizes = attrs.ints(attrs.has("shape") ? "shape" : "sizes");
   const Floats scales = attrs.floats("scales");
   if (!sizes.empty() && !scales.empty()) return unimplemented("with sizes and scales");
   if (!attrs.floats("roi").empty()) return unimplemented("with a region of interest");

@@ -77,6 +77,23 @@ class Polynomial {
     return out;
   }
 
+  /// Returns the terms that a number of at least 1 divides, divided by it, and the rest, of which a
+  /// number is natural and less than the divisor: (32*H-1) / 2 has 16*H-1 and 1.
+  std::pair<Polynomial, Polynomial> split_by(int64_t divisor) const {
+    std::pair<Polynomial, Polynomial> out;
+    for (const auto& [factors, count] : terms_) {
+      const int64_t rest = (count % divisor + divisor) % divisor;
+      if (rest != 0 && !factors.empty()) {
+        out.second.terms_[factors] = count;
+        continue;
+      }
+      const int64_t quotient = count / divisor - (count % divisor < 0 ? 1 : 0);
+      if (quotient != 0) out.first.terms_[factors] = quotient;
+      if (rest != 0) out.second.terms_[factors] = rest;
+    }
+    return out;
+  }
+
   /// Returns "2*B*T+T-1": terms with more factors first, numbers last.
   std::string text() const {
     if (terms_.empty()) return "0";
@@ -175,7 +192,11 @@ Result<Part> function_of(Step::Kind kind, const Part& a, const Part& b) {
         .with_slug("size-bounds");
   if (bounds.min == bounds.max && x && y) return Part{Polynomial(bounds.min), bounds};
   if (kind == Step::kDivide) {
-    if (auto exact = a.polynomial.divided(b.polynomial)) return Part{*exact, bounds};
+    auto [whole, rest] = a.polynomial.split_by(*y);
+    if (rest.number()) return Part{std::move(whole), bounds};
+    const Polynomial last(cat("div(", rest.text(), ",", *y, ")"));
+    BYOC_TRY_STATUS(whole.add(last, 1));
+    return Part{std::move(whole), bounds};
   } else {
     const bool is_min = kind == Step::kMin;
     if (a.bounds.max <= b.bounds.min) return is_min ? a : b;

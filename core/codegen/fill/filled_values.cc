@@ -16,13 +16,19 @@ constexpr size_t kRank = 4;  // of an image [n, c, h, w]
 // Moving an element takes the time of as many multiply-adds of whole vectors.
 constexpr double kMoved = 4;
 
+constexpr int64_t kUsual = 128;  // of an extent that has no bound
+
 bool is_float_image(TypeId type) {
-  return type->dtype == DType::kF32 && type->shape.size() == kRank && is_static(type->shape);
+  return type->dtype == DType::kF32 && type->shape.size() == kRank && type->shape[1].is_static() &&
+         std::ranges::none_of(type->shape, &Dim::is_counted);
 }
 
+int64_t extent_of(Dim dim) { return dim.max() == Dim::kUnbounded ? kUsual : dim.max(); }
+
+/// Returns the elements at the largest sizes.
 double elements_of(TypeId type) {
   double out = 1;
-  for (Dim dim : type->shape) out *= static_cast<double>(dim.extent());
+  for (Dim dim : type->shape) out *= static_cast<double>(extent_of(dim));
   return out;
 }
 
@@ -93,7 +99,7 @@ class Planner {
   TypeId result(uint32_t node) const { return function_.nodes[node].types[0]; }
   /// Returns true for an image of several pixels: of one, reading the filters takes all the time.
   bool is_plane(uint32_t node) const {
-    return result(node)->shape[2].extent() * result(node)->shape[3].extent() > 1;
+    return extent_of(result(node)->shape[2]) > 1 || extent_of(result(node)->shape[3]) > 1;
   }
   std::span<const ValueId> args(uint32_t node) const {
     return function_.args(function_.nodes[node]);
@@ -183,7 +189,7 @@ float Planner::added_by(uint32_t node, const Call& call) const {
                   sizeof value);
     } else if (is_constant(function_, arg) && !has_each_channel(type, channels)) {
       return NAN;
-    } else if (!is_constant(function_, arg) && type->shape[1].extent() != channels) {
+    } else if (!is_constant(function_, arg) && type->shape[1] != Dim(channels)) {
       return NAN;
     }
     data.push_back(Buffer::copy(std::as_bytes(std::span(&value, 1))));
@@ -324,7 +330,7 @@ bool is_mean_of_planes(const Call& call) {
 
 bool has_each_channel(TypeId type, int64_t channels) {
   const Shape& shape = type->shape;
-  return shape.size() >= kRank - 1 && shape[shape.size() - (kRank - 1)].extent() == channels;
+  return shape.size() >= kRank - 1 && shape[shape.size() - (kRank - 1)] == Dim(channels);
 }
 
 FillPlan plan_filled(const Function& function, const FillOptions& options) {

@@ -326,7 +326,7 @@ OpDef recurrent_op(const Family& family, std::string doc, ReferenceFn reference,
           .attrs = {{"direction", "forward", "forward, reverse or bidirectional"}},
           .infer = infer_recurrent(family),
           .reference = std::move(reference),
-          .compute = std::move(compute),
+          .compute = with_open_sizes(std::move(compute)),
           .flops = flops_recurrent,
           .check = length_check(family)};
 }

@@ -19,8 +19,10 @@ namespace byoc::op {
 struct PanelProducts {
   static constexpr int64_t kColumns = 6, kMaxVectors = 8;
 
-  DType dtype;                   // of the sums
-  int64_t rows, columns, terms;  // 1 or more
+  DType dtype;    // of the sums
+  int64_t rows;   // 1 or more
+  Expr columns;   // the same, or as many as a run gives
+  int64_t terms;  // 1 or more
   int64_t lanes;  // of a vector of the machine; registers are 32 with 16 lanes or more
   std::function<Expr(Expr p, Expr k, Expr r)> panels = {};
   std::function<Expr(Expr column, Expr k)> x = {};
@@ -28,7 +30,9 @@ struct PanelProducts {
   te::LoopKind kind = te::LoopKind::kSerial;           // of the loop over panels
   Expr from_last = te::int_constant(DType::kBool, 0);  // panels begin with the last one
 
-  int64_t tile_columns() const { return std::clamp<int64_t>(columns, 1, kColumns); }
+  int64_t tile_columns() const {
+    return std::clamp<int64_t>(te::bounds_of(columns).hi, 1, kColumns);
+  }
   /// Returns the vectors of a panel's row: as many as there are registers for, with the sums of all
   /// columns of a tile and one number of `x`.
   int64_t vectors() const {
@@ -41,8 +45,8 @@ struct PanelProducts {
   int64_t panel_count() const { return (rows + height() - 1) / height(); }
 
   te::Stmt stmt() const {
-    BYOC_CHECK(rows > 0 && columns > 0 && terms > 0 && lanes > 0, "panels of ", rows, " x ",
-               columns, " x ", terms, " in ", lanes, " lanes");
+    BYOC_CHECK(rows > 0 && te::bounds_of(columns).hi > 0 && terms > 0 && lanes > 0, "panels of ",
+               rows, " x ", te::print(columns), " x ", terms, " in ", lanes, " lanes");
     const int64_t full = rows / height(), rest = rows % height();
     te::Stmt all = te::loop(
         "panel", full,
@@ -56,10 +60,31 @@ struct PanelProducts {
 
   // Computes a panel, of which `height` rows are rows of `a`, for all columns.
   te::Stmt panel(const Expr& p, int64_t height) const {
-    const int64_t width = tile_columns(), full = columns / width, rest = columns % width;
+    const int64_t width = tile_columns();
+    const Expr full = te::simplify(floor_div(columns, width));
+    const Expr rest = te::simplify(floor_mod(columns, width));
     te::Stmt tiles =
         te::loop("tile", full, [&](Expr j) { return tile(p, height, j * width, width); });
-    return te::make_block({tiles, rest == 0 ? te::Stmt() : tile(p, height, columns - rest, rest)});
+    if (const auto known = as_int(rest)) {
+      te::Stmt last =
+          *known == 0 ? te::Stmt() : tile(p, height, te::simplify(columns - rest), *known);
+      return te::make_block({tiles, last});
+    }
+    return te::make_block({tiles, open_rest(p, height, full * width, rest, width)});
+  }
+
+  // Computes the columns from `first` on, fewer than `width`, in tiles of 4, 2 and 1.
+  te::Stmt open_rest(const Expr& p, int64_t height, const Expr& first, const Expr& rest,
+                     int64_t width) const {
+    int64_t block = 1;
+    while (2 * block < width) block *= 2;
+    std::vector<te::Stmt> out;
+    for (; block >= 1; block /= 2) {
+      const Expr before = floor_div(rest, 2 * block) * (2 * block);
+      out.push_back(te::make_if(Expr(block) <= floor_mod(rest, 2 * block),
+                                tile(p, height, first + before, block)));
+    }
+    return te::make_block(std::move(out));
   }
 
   // Returns the statements of `body` for the first `height` rows of `width` columns, in vectors.

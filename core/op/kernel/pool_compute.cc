@@ -6,9 +6,22 @@
 namespace byoc::op {
 namespace {
 
+// A spatial dim, whose extents may be open.
+struct PoolDim {
+  Window window;
+  Expr in, out;
+  bool is_rounded_up;  // the number of windows
+  // Returns true when a window may reach over `more` cells after the end of x.
+  bool may_reach_over(int64_t more) const {
+    const auto cells = as_int(in), places = as_int(out);
+    if (!cells || !places) return is_rounded_up || window.pad_end > more;
+    return (*places - 1) * window.stride - window.pad_begin + window.reach() > *cells + more;
+  }
+};
+
 struct PoolExpr {
   Tensor x;
-  std::vector<PoolAxis> axes;  // of the spatial dims
+  std::vector<PoolDim> axes;
   Exprs shape, taps;
   DType dtype;  // of x
 
@@ -24,16 +37,13 @@ struct PoolExpr {
     return at;
   }
   bool may_leave_front(size_t d) const { return axes[d].window.pad_begin > 0; }
-  bool may_leave_end(size_t d, int64_t end) const {
-    const Window& w = axes[d].window;
-    return (axes[d].out - 1) * w.stride - w.pad_begin + w.reach() > end;
-  }
+  bool may_leave_end(size_t d, int64_t more) const { return axes[d].may_reach_over(more); }
   // Returns the conditions for that element to be one of x.
   Exprs inside(const Exprs& at) const {
     Exprs conditions;
     for (size_t d = 0; d < axes.size(); ++d) {
       if (may_leave_front(d)) conditions.push_back(Expr(0) <= at[2 + d]);
-      if (may_leave_end(d, axes[d].in)) conditions.push_back(at[2 + d] < axes[d].in);
+      if (may_leave_end(d, 0)) conditions.push_back(at[2 + d] < axes[d].in);
     }
     return conditions;
   }
@@ -46,22 +56,23 @@ struct PoolExpr {
 
 Result<PoolExpr> pool_expr(std::string_view op, Inputs in, Types out, const Attrs& attrs) {
   BYOC_CHECK(in[0].rank() >= 3 && in[0].rank() <= 5, op, " of rank ", in[0].rank());
-  TypeId x[] = {TensorType{in[0].dtype(), make_shape(extents(in[0]))}};
-  BYOC_TRY(PoolPlan plan, make_pool_plan(op, x, out, attrs));
+  const TypeId x[] = {type_of(in[0])};
+  BYOC_TRY(const std::vector<Window> windows, pool_windows(op, x, attrs));
   PoolExpr pool{in[0], {}, te::extents_of(*out[0]), {}, in[0].dtype()};
-  for (size_t d = 3 - (in[0].rank() - 2); d < 3; ++d) {
-    pool.axes.push_back(plan.axes[d]);
-    pool.taps.push_back(plan.axes[d].window.kernel);
+  for (size_t d = 0; d < windows.size(); ++d) {
+    pool.axes.push_back(
+        {windows[d], in[0].shape()[2 + d], pool.shape[2 + d], attrs.b("ceil_mode", false)});
+    pool.taps.push_back(windows[d].kernel);
   }
   return pool;
 }
 
 // Counts the taps of output cell y of one dim that lie in [begin, end), like Taps.
-Expr count_taps(const PoolAxis& axis, const Expr& y, int64_t begin, int64_t end) {
-  const Window& w = axis.window;
+Expr count_taps(const PoolDim& dim, const Expr& y, const Expr& begin, const Expr& end) {
+  const Window& w = dim.window;
   Expr start = y * w.stride - w.pad_begin;
-  auto taps_below = [&](int64_t cell) {  // those before `cell`
-    Expr rounded_up = Expr(cell + w.dilation - 1) - start;
+  auto taps_below = [&](const Expr& cell) {  // those before `cell`
+    Expr rounded_up = te::simplify(cell + (w.dilation - 1)) - start;
     return clamped(w.dilation == 1 ? rounded_up : floor_div(rounded_up, w.dilation), 0, w.kernel);
   };
   return taps_below(end) - taps_below(begin);
@@ -71,12 +82,12 @@ Expr count_in_window(const PoolExpr& pool, const Exprs& i, bool include_pad) {
   int64_t known = 1;
   Expr count = 1;
   for (size_t d = 0; d < pool.axes.size(); ++d) {
-    const PoolAxis& axis = pool.axes[d];
-    int64_t begin = include_pad ? -axis.window.pad_begin : 0;
-    int64_t end = include_pad ? axis.in + axis.window.pad_end : axis.in;
-    bool all = (include_pad || !pool.may_leave_front(d)) && !pool.may_leave_end(d, end);
-    if (all) known *= axis.window.kernel;
-    else count = count * count_taps(axis, i[2 + d], begin, end);
+    const PoolDim& dim = pool.axes[d];
+    const Expr begin = include_pad ? -dim.window.pad_begin : 0;
+    const int64_t more = include_pad ? dim.window.pad_end : 0;
+    bool all = (include_pad || !pool.may_leave_front(d)) && !pool.may_leave_end(d, more);
+    if (all) known *= dim.window.kernel;
+    else count = count * count_taps(dim, i[2 + d], begin, te::simplify(dim.in + more));
   }
   return count * known;
 }
@@ -93,10 +104,18 @@ Expr number_of(const PoolExpr& pool, const Exprs& at, bool column_major) {
   return flat_index(order, x);
 }
 
+Dim open_dim_of(const Tensor& x) {
+  for (Dim dim : type_of(x).shape) {
+    if (is_open(dim)) return dim;
+  }
+  return 0;
+}
+
 Result<Tensors> max_pool_with_indices(te::Builder& builder, const PoolExpr& pool, Types out,
                                       bool column_major) {
   DType dtype = computing_dtype(pool.dtype);
   te::Combiner best = arg_combiner(dtype, true, false);
+  if (has_open(type_of(pool.x).shape)) return needs_number("max_pool", open_dim_of(pool.x));
   Ints x = extents(pool.x);
   auto term = [&](const Exprs& i, const Exprs& r) -> Exprs {
     Exprs at = pool.cell(i, r);
@@ -215,10 +234,13 @@ Result<Tensors> compute_global_average_pool(te::Builder& builder, Inputs in, Typ
                                             const Attrs&) {
   Exprs shape = te::extents_of(*out[0]);
   Tensor total = fold_planes(builder, in[0], "sum", shape, te::sum_of, [](Expr x) { return x; });
-  double cells = 1;
-  for (size_t d = 2; d < in[0].rank(); ++d) cells *= static_cast<double>(extents(in[0])[d]);
+  Expr cells = 1;
+  for (size_t d = 2; d < in[0].rank(); ++d) cells = te::simplify(cells * in[0].shape()[d]);
+  const std::optional<int64_t> known = as_int(cells);
   return one(builder.compute("global_average_pool", shape, [&](const Exprs& i) {
-    return converted_to(out[0]->dtype, total(i) / like(total(i), cells));
+    const Expr sum = total(i), count = known ? like(sum, static_cast<double>(*known))
+                                             : te::cast(sum.dtype(), cells);
+    return converted_to(out[0]->dtype, sum / count);
   }));
 }
 

@@ -69,6 +69,8 @@ struct PoolPlan {
   }
 };
 
+/// Returns the windows of a pool, one per spatial dim. Errors: those of inference.
+Result<std::vector<Window>> pool_windows(std::string_view op, Types in, const Attrs& attrs);
 /// Returns the plan of a window pool. Errors: those of inference.
 Result<PoolPlan> make_pool_plan(std::string_view op, Types in, Types out, const Attrs& attrs);
 

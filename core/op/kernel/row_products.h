@@ -21,8 +21,10 @@ struct RowProducts {
   static constexpr int64_t kVectorBytes = 32;
   static constexpr int64_t kTilesInBlock = 32;  // x of a block of columns stays in the second cache
 
-  DType dtype;                   // of the sums
-  int64_t rows, columns, terms;  // 0 or more
+  DType dtype;    // of the sums
+  int64_t rows;   // 0 or more
+  Expr columns;   // the same; a run may give them
+  int64_t terms;  // 0 or more
   std::function<Expr(Expr row, Expr k)> a;
   std::function<Expr(Expr column, Expr k)> x;
   std::function<te::Stmt(Expr row, Expr column, Expr sum)> give;
@@ -31,16 +33,16 @@ struct RowProducts {
 
   /// Returns the statements. The partial sums are in memory that they allocate on the stack.
   te::Stmt stmt() const {
-    BYOC_CHECK(rows >= 0 && columns >= 0 && terms >= 0, "products of ", rows, " x ", columns, " x ",
+    BYOC_CHECK(rows >= 0 && terms >= 0, "products of ", rows, " x ", te::print(columns), " x ",
                terms);
-    const int64_t blocks =
-        std::max<int64_t>((columns / kColumns + kTilesInBlock - 1) / kTilesInBlock, 1);
-    if (blocks == 1) return block(0, columns / kColumns, true);
+    const Expr all = te::simplify(floor_div(columns, kColumns));
+    const Expr blocks = te::simplify(max(floor_div(all + (kTilesInBlock - 1), kTilesInBlock), 1));
+    if (as_int(blocks) == 1) return block(0, all, true);
     return te::loop("block", blocks, [&](Expr at) {
       Expr first = at * kTilesInBlock;
-      Expr tiles = min(Expr(kTilesInBlock), Expr(columns / kColumns) - first);
-      return te::make_block(
-          {block(first, tiles, false), te::make_if(at == Expr(blocks - 1), block(0, 0, true))});
+      Expr tiles = min(Expr(kTilesInBlock), all - first);
+      return te::make_block({block(first, tiles, false),
+                             te::make_if(at == te::simplify(blocks - 1), block(0, 0, true))});
     });
   }
 
@@ -62,8 +64,7 @@ struct RowProducts {
       te::Stmt full = te::loop("tile", tiles, [&](Expr j) {
         return tile(height, kColumns, row, (first + j) * kColumns, step);
       });
-      const int64_t rest = with_rest ? columns % kColumns : 0;
-      te::Stmt last = rest == 0 ? te::Stmt() : tile(height, rest, row, columns - rest, step);
+      te::Stmt last = with_rest ? rest_of(height, row, step) : te::Stmt();
       return te::make_block({as_int(tiles) == 0 ? te::Stmt() : full, last});
     };
     const int64_t step = rows / kRows, rest = rows % kRows;
@@ -75,6 +76,18 @@ struct RowProducts {
     if (rest > 0)
       others = te::loop("row", rest, [&](Expr i) { return over_columns(1, i + step * kRows, 0); });
     return te::make_block({quarters, others});
+  }
+
+  // Computes the columns that tiles leave.
+  te::Stmt rest_of(int64_t height, const Expr& row, int64_t step) const {
+    const Expr rest = te::simplify(floor_mod(columns, kColumns));
+    const Expr column = te::simplify(columns - rest);
+    if (const auto known = as_int(rest))
+      return *known == 0 ? te::Stmt() : tile(height, *known, row, column, step);
+    std::vector<te::Stmt> out;
+    for (int64_t width = 1; width < kColumns; ++width)
+      out.push_back(te::make_if(rest == Expr(width), tile(height, width, row, column, step)));
+    return te::make_block(std::move(out));
   }
 
   te::Stmt tile(int64_t height, int64_t width, const Expr& row, const Expr& column,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/window.h"
 
+#include <algorithm>
+
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 
 namespace byoc::op {
 namespace {
@@ -22,6 +25,31 @@ Result<Ints> read_list(std::string_view op, const Attrs& attrs, const char* name
     }
   }
   return list;
+}
+
+Result<Dim> moved(Dim dim, int64_t by) {
+  return by < 0 ? dim_difference(dim, Dim(-by)) : dim_sum(dim, Dim(by));
+}
+
+// Returns the extent of windows over an open one, which fit into it at every size.
+Result<Dim> open_extent(std::string_view op, Dim in, const Window& w, bool ceil_mode) {
+  const int64_t pads = w.pad_begin + w.pad_end, least = std::max<int64_t>(w.reach() - pads, 1);
+  if (in.is_counted())
+    return invalid(cat(op, ": the extent over which a window slides must be known, it is ", in))
+        .with_slug("symbolic-shape");
+  if (in.min() < least)
+    return invalid(cat(op, ": a window that reaches over ", w.reach(), " needs an extent of ",
+                       least, ", and ", in, " may be ", in.min()))
+        .with_slug("symbolic-shape")
+        .with_help("give the sizes bounds, as in --shape H=32..512");
+  BYOC_TRY(const Dim room, moved(in, pads - w.reach()));
+  BYOC_TRY(Dim steps, ceil_mode ? dim_ceil_quotient(room, w.stride) : dim_quotient(room, w.stride));
+  if (ceil_mode) {  // windows that would start in the padding at the end are dropped
+    BYOC_TRY(const Dim last, moved(in, w.pad_begin - 1));
+    BYOC_TRY(const Dim most, dim_quotient(last, w.stride));
+    BYOC_TRY(steps, dim_min(steps, most));
+  }
+  return dim_sum(steps, Dim(1));
 }
 
 }  // namespace
@@ -47,8 +75,7 @@ Result<Dim> window_extent(std::string_view op, Dim in, const Window& w, bool cei
   BYOC_CHECK(w.stride > 0, op, ": a window with a stride of ", w.stride);
   if (!in.is_static()) {
     if (w.stride == 1 && w.pad_begin + w.pad_end == w.reach() - 1) return in;
-    return invalid(cat(op, ": the extent over which a window slides must be known, it is ", in))
-        .with_slug("symbolic-shape");
+    return open_extent(op, in, w, ceil_mode);
   }
   int64_t room = in.extent() + w.pad_begin + w.pad_end - w.reach();
   const bool reaches_over_end = ceil_mode && room > -w.stride;  // the one window that there is

@@ -23,8 +23,8 @@ Result<std::vector<Window>> read_windows(std::string_view op, const Attrs& attrs
 
 /// Returns floor((in + pad_begin + pad_end - reach) / stride) + 1. With `ceil_mode` the division
 /// rounds up, so that the last window may reach over the end, and one that would start in the end
-/// padding is dropped. A symbolic extent passes unchanged through windows that keep every extent,
-/// and is refused by others.
+/// padding is dropped. An open extent gives an expression. Errors: kInvalidArgument, slug
+/// "symbolic-shape", for a counted extent and for an open one that may be too small for a window.
 Result<Dim> window_extent(std::string_view op, Dim in, const Window& window,
                           bool ceil_mode = false);
 

@@ -39,20 +39,29 @@ Status check_source(const std::string& mode, int64_t n, int64_t begin, int64_t e
   return shape_error(cat("pad: mode ", mode, " needs at least ", least, " cells in dim ", d), x);
 }
 
+// Returns an open dim with its pads, which every size has cells for.
+Result<Dim> open_padded(const std::string& mode, Dim n, int64_t begin, int64_t end, size_t d,
+                        TypeId x) {
+  if (n.is_counted() || begin + end < -n.min())
+    return invalid(cat("pad: dim ", d, " must be known (x ", x, ")")).with_slug("symbolic-shape");
+  BYOC_TRY_STATUS(check_source(mode, n.min(), begin, end, d, x));
+  return begin + end < 0 ? dim_difference(n, Dim(-(begin + end))) : dim_sum(n, Dim(begin + end));
+}
+
 Result<std::vector<TensorType>> infer_pad(Types in, const Attrs& attrs) {
   BYOC_TRY(Padding padding, read_padding(in[0], attrs));
   TensorType y = *in[0];
   for (size_t d = 0; d < y.shape.size(); ++d) {
     int64_t begin = padding.begins[d], end = padding.ends[d], extent = 0;
     if (begin == 0 && end == 0) continue;
-    if (!y.shape[d].is_static()) {
-      return invalid(cat("pad: dim ", d, " must be known (x ", in[0], ")"))
-          .with_slug("symbolic-shape");
-    }
     if (begin > INT64_MAX / 4 || end > INT64_MAX / 4 || begin < -INT64_MAX / 4 ||
         end < -INT64_MAX / 4) {
       return Status(Code::kOutOfRange, cat("pad: pads ", begin, " and ", end, " of dim ", d,
                                            " do not fit (x ", in[0], ")"));
+    }
+    if (!y.shape[d].is_static()) {
+      BYOC_TRY(y.shape[d], open_padded(padding.mode, y.shape[d], begin, end, d, in[0]));
+      continue;
     }
     int64_t n = y.shape[d].extent();
     BYOC_TRY_STATUS(check_source(padding.mode, n, begin, end, d, in[0]));
@@ -91,28 +100,31 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
 
 /// The cells of a dim, and those to add before and after them.
 struct PaddedDim {
-  int64_t n, begin, end;
+  Expr n;
+  int64_t least;  // of n
+  int64_t begin, end;
 };
 
 // Returns the cell whose value is at position `at`, which may be outside of [0, n) as far as the
 // pads reach; for mode constant a position outside has no cell. Compares where other modes could
 // divide or clamp: loops are divided where a comparison changes.
 Expr source_cell(const std::string& mode, const Expr& at, const PaddedDim& dim) {
-  const int64_t n = dim.n;
+  const Expr& n = dim.n;
   if (mode == "constant") return at;
-  Expr before = 0, after = n - 1;
-  if (mode == "reflect") before = -at, after = Expr(2 * (n - 1)) - at;
+  Expr before = 0, after = te::simplify(n - 1);
+  if (mode == "reflect") before = -at, after = te::simplify((n - 1) * 2) - at;
   if (mode == "wrap") {
-    before = dim.begin <= n ? at + n : floor_mod(at, n);
-    after = dim.end <= n ? at - n : floor_mod(at, n);
+    before = dim.begin <= dim.least ? at + n : floor_mod(at, n);
+    after = dim.end <= dim.least ? at - n : floor_mod(at, n);
   }
   const Expr inside = dim.end > 0 ? select(at < n, at, after) : at;
   return dim.begin > 0 ? select(at < 0, before, inside) : inside;
 }
 
 Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Ints x = extents(in[0]);
-  BYOC_TRY(Padding padding, read_padding(TensorType{in[0].dtype(), make_shape(x)}, attrs));
+  const TensorType type = type_of(in[0]);
+  const Exprs& x = in[0].shape();
+  BYOC_TRY(Padding padding, read_padding(type, attrs));
   return one(builder.compute("pad", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs cell = i, inside;
     BYOC_CHECK(i.size() == x.size(), i.size(), " indices of rank ", x.size());
@@ -120,8 +132,8 @@ Result<Tensors> compute_pad(te::Builder& builder, Inputs in, Types out, const At
       int64_t begin = padding.begins[d], end = padding.ends[d];
       if (begin != 0) cell[d] = i[d] - begin;
       if (begin <= 0 && end <= 0) continue;
-      if (padding.mode != "constant" && x[d] > 0)
-        cell[d] = source_cell(padding.mode, cell[d], {x[d], begin, end});
+      if (padding.mode != "constant" && type.shape[d].max() > 0)
+        cell[d] = source_cell(padding.mode, cell[d], {x[d], type.shape[d].min(), begin, end});
       if (padding.mode != "constant") continue;
       if (begin > 0) inside.push_back(Expr(0) <= cell[d]);
       if (end > 0) inside.push_back(cell[d] < x[d]);
@@ -145,7 +157,7 @@ void add_pad_ops(OpRegistry& ops) {
                      {"value", 0.0, "of the new cells, for mode constant"}},
            .infer = infer_pad,
            .reference = reference_pad,
-           .compute = compute_pad,
+           .compute = with_open_sizes(compute_pad),
            .flops = no_flops,
            .facts = {.family = OpFamily::kPad}});
 }

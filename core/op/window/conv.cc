@@ -88,11 +88,19 @@ Result<Ints> output_padding(std::string_view op, const Attrs& attrs, size_t spat
   return padding;
 }
 
-Result<Dim> transposed_extent(std::string_view op, Dim in, const Window& w, int64_t padding) {
-  if (!in.is_static()) {
+// Returns (in - 1) * stride + reach - pads + padding of an open extent.
+Result<Dim> open_transposed_extent(std::string_view op, Dim in, const Window& w, int64_t padding) {
+  const int64_t more = w.reach() + padding - w.pad_begin - w.pad_end - w.stride;
+  if (in.is_counted() || in.min() < 1 || in.min() > INT32_MAX || in.min() * w.stride + more < 0) {
     return invalid(cat(op, ": the extent over which a window slides must be known, it is ", in))
         .with_slug("symbolic-shape");
   }
+  BYOC_TRY(const Dim whole, dim_product(in, Dim(w.stride)));
+  return more < 0 ? dim_difference(whole, Dim(-more)) : dim_sum(whole, Dim(more));
+}
+
+Result<Dim> transposed_extent(std::string_view op, Dim in, const Window& w, int64_t padding) {
+  if (!in.is_static()) return open_transposed_extent(op, in, w, padding);
   int64_t last = 0;
   if (__builtin_mul_overflow(in.extent() - 1, w.stride, &last) ||
       last > INT64_MAX / 2 - w.reach()) {
@@ -153,9 +161,7 @@ Result<ConvShape> conv_of(std::string_view op, Inputs in, const Attrs& attrs, si
   for (Dim dim : types[1]->shape) {
     if (is_open(dim)) return needs_number(op, dim);
   }
-  for (size_t d = 1; d < types[0]->shape.size(); ++d) {  // the first one is the batch
-    if (is_open(types[0]->shape[d])) return needs_number(op, types[0]->shape[d]);
-  }
+  if (is_open(types[0]->shape[1])) return needs_number(op, types[0]->shape[1]);
   return read_conv(op, types, attrs, spatial);
 }
 
@@ -190,7 +196,8 @@ Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& build
   std::vector<TypeId> types;
   BYOC_TRY(ConvShape conv, conv_of(op, in, attrs, spatial, types));
   const Tensor &x = in[0], &weight = in[1];
-  Ints cells = extents(x), kernel = extents(weight);
+  const Exprs& cells = x.shape();
+  Ints kernel = extents(weight);
   BYOC_CHECK(kernel.size() == spatial + 2 && cells.size() == spatial + 2, op, " of rank ",
              cells.size(), " by rank ", kernel.size());
   int64_t o = kernel[1], c = kernel[0] / conv.group;
@@ -204,7 +211,7 @@ Result<Tensors> compute_conv_transpose(const std::string& op, te::Builder& build
       Expr t = i[2 + d] + w.pad_begin - r[1 + d] * w.dilation;
       if (w.stride > 1) met.push_back(floor_mod(t, w.stride) == Expr(0));
       Expr cell = w.stride > 1 ? floor_div(t, w.stride) : t;
-      met.push_back(is_within(cell, cells[2 + d]));
+      met.push_back(Expr(0) <= cell && cell < cells[2 + d]);
       at_x.push_back(cell);
     }
     Expr cell = widened(x(at_x));
@@ -285,10 +292,9 @@ OpDef conv_transpose(size_t spatial) {
       .infer = [=](Types in, const Attrs& a) { return infer_conv_transpose(name, in, a, spatial); },
       .reference = [=](Types in, Types out,
                        const Attrs& a) { return reference_conv(name, in, out, a, spatial, true); },
-      .compute =
-          [=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
-            return compute_conv_transpose(name, builder, in, out, a, spatial);
-          },
+      .compute = with_open_sizes([=](te::Builder& builder, Inputs in, Types out, const Attrs& a) {
+        return compute_conv_transpose(name, builder, in, out, a, spatial);
+      }),
       .flops = flops_conv_transpose,
       .facts = {.family = OpFamily::kTransposedConvolution,
                 .weight = 1,

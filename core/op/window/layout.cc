@@ -150,7 +150,7 @@ OpDef layout_transform() {
                  AttrSpec::kRequired}},
       .infer = infer_layout_transform,
       .reference = reference_layout_transform,
-      .compute = move_compute("layout_transform", layout_index),
+      .compute = with_open_sizes(move_compute("layout_transform", layout_index)),
       .flops = no_flops,
       .facts = {.family = OpFamily::kLayoutTransform},
   };
@@ -159,12 +159,15 @@ OpDef layout_transform() {
 // The shapes: x is [n, c, h, w] or [n, c / b, h, w, b]; weight is [o / bo, c / group / bi,
 // kh, kw, bi, bo].
 struct PackedConv {
-  int64_t n, c, h, w, x_block;
+  int64_t n, c, h, w, x_block;  // n, h, w: 0 where they are open
   int64_t o, out_block, group, group_c, in_block;
   Window row, column;
-  int64_t oh = 0, ow = 0;
+  Dim rows = 0, columns = 0;  // of y
+  int64_t oh = 0, ow = 0;     // the same, 0 where they are open
   int64_t group_o() const { return o / group; }
 };
+
+int64_t number_or_0(Dim dim) { return dim.is_static() ? dim.extent() : 0; }
 
 Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
   constexpr std::string_view kOp = "conv2d_nchwc";
@@ -172,10 +175,14 @@ Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_same_dtype(kOp, in));
   BYOC_TRY_STATUS(expect_rank(kOp, "weight", in[1], 6));
   if (in[0]->shape.size() != 4) BYOC_TRY_STATUS(expect_rank(kOp, "x", in[0], 5));
-  if (!is_static(in[0]->shape) || !is_static(in[1]->shape))
-    return invalid(cat(kOp, ": all extents must be known (x ", in[0], ", weight ", in[1], ")"))
+  const Shape& image = in[0]->shape;
+  const bool has_blocks = image.size() == 5;
+  if (!image[1].is_static() || (has_blocks && !image[4].is_static()) || !is_static(in[1]->shape))
+    return invalid(cat(kOp, ": channels and the weight's shape must be known (x ", in[0],
+                       ", weight ", in[1], ")"))
         .with_slug("symbolic-shape");
-  Ints x = static_extents(in[0]->shape), w = static_extents(in[1]->shape);
+  Ints x, w = static_extents(in[1]->shape);
+  for (Dim dim : image) x.push_back(number_or_0(dim));
   if (x.size() == 4) x.push_back(1);
   PackedConv out{x[0], 0, x[2], x[3], x[4], 0, w[5], attrs.i("group", 1), 0, w[4], {}, {}};
   if (__builtin_mul_overflow(x[1], x[4], &out.c) || __builtin_mul_overflow(w[0], w[5], &out.o) ||
@@ -189,15 +196,16 @@ Result<PackedConv> read_packed_conv(Types in, const Attrs& attrs) {
   BYOC_TRY(std::vector<Window> windows, read_windows(kOp, attrs, kernel));
   BYOC_CHECK(windows.size() == 2, windows.size(), " windows of an image");
   out.row = windows[0], out.column = windows[1];
-  BYOC_TRY(Dim oh, window_extent(kOp, x[2], out.row));
-  BYOC_TRY(Dim ow, window_extent(kOp, x[3], out.column));
-  out.oh = oh.extent(), out.ow = ow.extent();
+  BYOC_TRY(out.rows, window_extent(kOp, image[2], out.row));
+  BYOC_TRY(out.columns, window_extent(kOp, image[3], out.column));
+  out.oh = number_or_0(out.rows), out.ow = number_or_0(out.columns);
   return out;
 }
 
 Result<std::vector<TensorType>> infer_conv2d_nchwc(Types in, const Attrs& attrs) {
   BYOC_TRY(PackedConv c, read_packed_conv(in, attrs));
-  return one_result({in[0]->dtype, {c.n, c.o / c.out_block, c.oh, c.ow, c.out_block}});
+  return one_result(
+      {in[0]->dtype, {in[0]->shape[0], c.o / c.out_block, c.rows, c.columns, c.out_block}});
 }
 
 // Computes one output element, summed in f64.
@@ -252,8 +260,7 @@ Result<RefKernel> reference_conv2d_nchwc(Types in, Types, const Attrs& attrs) {
 // Sums over the weight's [c / group / i, kh, kw, i].
 Result<Tensors> compute_conv2d_nchwc(te::Builder& builder, Inputs in, Types out,
                                      const Attrs& attrs) {
-  TypeId types[] = {TensorType{in[0].dtype(), make_shape(extents(in[0]))},
-                    TensorType{in[1].dtype(), make_shape(extents(in[1]))}};
+  TypeId types[] = {type_of(in[0]), type_of(in[1])};
   BYOC_TRY(PackedConv p, read_packed_conv(types, attrs));
   Tensor x = padded(builder, in[0], {p.row, p.column}), weight = in[1];
   auto term = [&](const Exprs& i, const Exprs& r) {
@@ -287,7 +294,7 @@ OpDef conv2d_nchwc() {
                 {"group", int64_t{1}, "divides the channels of x and y"}},
       .infer = infer_conv2d_nchwc,
       .reference = reference_conv2d_nchwc,
-      .compute = compute_conv2d_nchwc,
+      .compute = with_open_sizes(compute_conv2d_nchwc),
       .flops =
           [](Types in, Types out, const Attrs&) {
             Ints w = static_extents(in[1]->shape);

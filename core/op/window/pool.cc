@@ -9,8 +9,6 @@
 #include "core/op/kernel/pool_kernel.h"
 
 namespace byoc::op {
-namespace {
-
 Result<std::vector<Window>> pool_windows(std::string_view op, Types in, const Attrs& attrs) {
   const Shape& x = in[0]->shape;
   if (x.size() < 3 || x.size() > 5) {
@@ -31,6 +29,8 @@ Result<std::vector<Window>> pool_windows(std::string_view op, Types in, const At
   }
   return windows;
 }
+
+namespace {
 
 Result<TensorType> pooled(std::string_view op, Types in, const Attrs& attrs) {
   BYOC_TRY(std::vector<Window> windows, pool_windows(op, in, attrs));
@@ -223,7 +223,7 @@ OpDef window_pool(std::string name, std::string doc, std::string dtypes, Referen
           .attrs = window_attrs(),
           .infer = infer_pool_of_floats(name),
           .reference = std::move(reference),
-          .compute = std::move(compute),
+          .compute = with_open_sizes(std::move(compute)),
           .flops = flops_window,
           .facts = {.family = OpFamily::kPool}};
 }
@@ -237,7 +237,7 @@ OpDef global_pool(std::string name, std::string doc, bool may_be_empty, Referenc
           .outputs = {{"y", "[n, c, 1...]"}},
           .infer = infer_global(name, may_be_empty),
           .reference = std::move(reference),
-          .compute = std::move(compute),
+          .compute = with_open_sizes(std::move(compute)),
           .flops = flops_global,
           .facts = {.family = OpFamily::kPool}};
 }

@@ -7,6 +7,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/op/registry.h"
+#include "core/op/kernel/counted.h"
 #include "core/op/kernel/kernel.h"
 #include "core/op/kernel/move.h"
 #include "core/op/kernel/resize.h"
@@ -14,8 +15,9 @@
 namespace byoc::op {
 AxisMap make_map(size_t d, TypeId x, TypeId y, const Attrs& attrs) {
   BYOC_CHECK(d < x->shape.size() && d < y->shape.size(), "dim ", d, " of ", x, " and ", y);
-  AxisMap map{.in = x->shape[d].extent(),
-              .out = y->shape[d].extent(),
+  const auto number = [](Dim dim) { return dim.is_static() ? dim.extent() : 0; };
+  AxisMap map{.in = number(x->shape[d]),
+              .out = number(y->shape[d]),
               .coordinates = attrs.s("coordinates", "half_pixel")};
   Floats scales = attrs.floats("scales"), roi = attrs.floats("roi");
   map.scale =
@@ -56,6 +58,9 @@ Status one_of(const Attrs& attrs, const char* name, std::span<const std::string_
   return invalid(cat("resize: ", name, " is \"", word, "\" (x ", x, ")"));
 }
 
+// Returns the extents that are given: sizes that were open have become the attribute `shape`.
+Ints sizes_of(const Attrs& attrs) { return attrs.ints(attrs.has("shape") ? "shape" : "sizes"); }
+
 Status check_attrs(TypeId x, const Attrs& attrs) {
   BYOC_TRY_STATUS(one_of(attrs, "mode", kResizeModes, x));
   BYOC_TRY_STATUS(one_of(attrs, "coordinates", kCoordinates, x));
@@ -64,10 +69,10 @@ Status check_attrs(TypeId x, const Attrs& attrs) {
   if (is_nearest && attrs.b("antialias", false))
     return invalid(cat("resize: antialias requires the mode linear or cubic (x ", x, ")"));
   if (!is_nearest) BYOC_TRY_STATUS(expect_dtype("resize", "x", x, dtypes_of(FloatTypes{})));
-  Ints sizes = attrs.ints("sizes");
+  Ints sizes = sizes_of(attrs);
   Floats scales = attrs.floats("scales"), roi = attrs.floats("roi");
   size_t rank = x->shape.size();
-  if (sizes.empty() && scales.empty() && rank > 0)
+  if (sizes.empty() && scales.empty() && !attrs.has(kOpenShapeAttr) && rank > 0)
     return shape_error("resize: neither sizes nor scales are given", x);
   if (!sizes.empty() && sizes.size() != rank)
     return shape_error(cat("resize: sizes has ", sizes.size(), " entries, expected ", rank), x);
@@ -83,26 +88,53 @@ Status check_attrs(TypeId x, const Attrs& attrs) {
   return {};
 }
 
+// Returns floor(in * scale) of an open extent, where the scale is a whole number of 64ths and f32
+// holds every product exactly.
+Result<Dim> open_scaled_extent(Dim in, double scale, size_t d, TypeId x) {
+  constexpr int64_t kParts = 64, kExact = int64_t{1} << 24;
+  const double parts = scale * kParts;
+  const bool is_exact = parts == std::floor(parts) && parts < kExact && !in.is_counted() &&
+                        in.max() <= kExact && static_cast<double>(in.max()) * parts <= kExact;
+  if (!is_exact) {
+    return invalid(cat("resize: dim ", d, " must be known (x ", x, ")"))
+        .with_slug("symbolic-shape");
+  }
+  int64_t times = static_cast<int64_t>(parts), divisor = kParts;
+  for (; times % 2 == 0 && divisor > 1; divisor /= 2) times /= 2;
+  BYOC_TRY(const Dim product, dim_product(in, Dim(times)));
+  return dim_quotient(product, divisor);
+}
+
 // Returns floor(in * scale) in f32, the precision that scales have in models.
 Result<Dim> scaled_extent(Dim in, double scale, size_t d, TypeId x) {
   if (!(scale > 0))
     return shape_error(cat("resize: scale ", scale, " of dim ", d, " is not positive"), x);
   if (scale == 1) return in;
-  if (!in.is_static()) {
-    return invalid(cat("resize: dim ", d, " must be known (x ", x, ")"))
-        .with_slug("symbolic-shape");
-  }
+  if (!in.is_static()) return open_scaled_extent(in, scale, d, x);
   float extent = std::floor(static_cast<float>(in.extent()) * static_cast<float>(scale));
   if (extent < 0x1p62f) return Dim(static_cast<int64_t>(extent));
   return Status(Code::kOutOfRange,
                 cat("resize: dim ", d, " times ", scale, " does not fit in 63 bits (x ", x, ")"));
 }
 
+// Infers extents of which some are open, as are some of x.
+Result<std::vector<TensorType>> infer_open_sizes(TypeId x, const Attrs& attrs) {
+  BYOC_TRY(Shape shape, open_shape_of(attrs));
+  if (shape.size() != x->shape.size())
+    return shape_error(cat("resize: ", kOpenShapeAttr, " has ", shape.size(), " dims"), x);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].max() > 0 && x->shape[d].min() == 0 && shape[d] != x->shape[d])
+      return shape_error(cat("resize: dim ", d, " may have no cells"), x);
+  }
+  return one_result({x->dtype, std::move(shape)});
+}
+
 Result<std::vector<TensorType>> infer_resize(Types in, const Attrs& attrs) {
   TypeId x = in[0];
   BYOC_TRY_STATUS(check_attrs(x, attrs));
-  Ints sizes = attrs.ints("sizes");
+  Ints sizes = sizes_of(attrs);
   Floats scales = attrs.floats("scales");
+  if (attrs.has(kOpenShapeAttr)) return infer_open_sizes(x, attrs);
   TensorType y = *x;
   for (size_t d = 0; d < y.shape.size(); ++d) {
     if (sizes.empty()) {
@@ -297,6 +329,8 @@ void add_resize_ops(OpRegistry& ops) {
            .inputs = {{"x", "nearest: any type; linear, cubic: float"}},
            .attrs =
                {{"sizes", Ints{}, "extents of all dims"},
+                {"shape", Ints{}, "the same, of dims that were open", AttrSpec::kOptional},
+                open_shape_attr(),
                 {"scales", Floats{}, "of all dims; extents are floor(in * scale)"},
                 {"mode", "nearest", "nearest, linear or cubic"},
                 {"coordinates", "half_pixel",
@@ -314,7 +348,7 @@ void add_resize_ops(OpRegistry& ops) {
                 {"extrapolation_value", 0.0, "tf_crop_and_resize: of cells outside of x"}},
            .infer = infer_resize,
            .reference = reference_resize,
-           .compute = compute_resize,
+           .compute = with_open_sizes(compute_resize),
            .flops = flops_resize,
            .facts = {.family = OpFamily::kResize}});
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/dim.h"
@@ -14,15 +15,72 @@ namespace {
 constexpr int64_t kUsual = 128;        // of a size that may be as large
 constexpr int64_t kNominalLanes = 16;  // elements
 constexpr int64_t kMost = int64_t{1} << 31;
+// Images of a batch: schedules for several fit one as well.
+constexpr int64_t kImages = 4;
+// The least extent of what is made of a size, such as rows of H / 32 cells, and the largest size
+// that it leads to.
+constexpr int64_t kLeastPart = 16, kMostOfParts = 1024;
+
+using Numbers = std::map<Symbol, int64_t>;  // by size
 
 // Returns a number that schedules are chosen for: whole vectors where the bounds have some.
-int64_t nominal_of(Dim size) {
-  const int64_t most = std::min(size.max(), kUsual);
+int64_t nominal_of(Dim size, int64_t usual) {
+  const int64_t most = std::min(size.max(), usual);
   const int64_t whole = most / kNominalLanes * kNominalLanes;
   return std::max(size.min(), whole > 0 ? whole : most);
 }
 
-Result<TypeId> nominal_of(TypeId type) {
+bool is_image_op(const Call& call) {
+  switch (call.op->facts.family) {
+    case OpFamily::kConvolution:
+    case OpFamily::kTransposedConvolution:
+    case OpFamily::kPool:
+    case OpFamily::kMeanPool:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The sizes that the types of a module have: as the number of images alone, and by how much the
+// least extent that is made of them is less.
+class SizeUses {
+ public:
+  explicit SizeUses(const IRModule& module) {
+    for (const auto& [name, function] : module.functions) {
+      for (const Node& node : function.nodes) {
+        const auto* call = std::get_if<Call>(&node.kind);
+        for (size_t k = 0; k < node.types.size(); ++k)
+          add(node.types[k]->shape, call != nullptr && is_image_op(*call));
+      }
+    }
+  }
+  int64_t number(Dim size) const {
+    if (images_.contains(size.name()) && !others_.contains(size.name()))
+      return std::clamp(kImages, size.min(), size.max());
+    const auto parts = parts_.find(size.name());
+    const int64_t least = parts == parts_.end() ? 0 : parts->second * kLeastPart;
+    return nominal_of(size, std::max(kUsual, std::min(least, kMostOfParts)));
+  }
+
+ private:
+  void add(const Shape& shape, bool is_image) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!is_open(shape[d])) continue;
+      if (d == 0 && is_image) images_.insert(shape[d].name());
+      for (Dim size : sizes_in(shape[d])) {
+        if (d > 0) others_.insert(size.name());
+        if (shape[d].max() < 1 || size.max() > kMost) continue;
+        int64_t& parts = parts_[size.name()];
+        parts = std::max(parts, size.max() / shape[d].max());
+      }
+    }
+  }
+  std::set<Symbol> images_, others_;
+  Numbers parts_;
+};
+
+Result<TypeId> nominal_type(TypeId type, const SizeUses& uses) {
   TensorType out{type->dtype, {}};
   for (Dim dim : type->shape) {
     if (is_open(dim)) {
@@ -33,7 +91,8 @@ Result<TypeId> nominal_of(TypeId type) {
                                  "=1..64"))
             .with_slug("symbolic-shape");
       }
-      BYOC_TRY(dim, with_sizes(dim, [](Dim size) { return std::optional(Dim(nominal_of(size))); }));
+      BYOC_TRY(dim,
+               with_sizes(dim, [&](Dim size) { return std::optional(Dim(uses.number(size))); }));
     }
     out.shape.push_back(dim);
   }
@@ -78,19 +137,42 @@ class Chosen {
   }
 
  private:
+  // A compute that takes open sizes may still need the numbers of some.
   Result<size_t> choose(const te::Site& site, std::span<const te::Strategy> all) {
     const Function& function = *functions_.at(site.function);
-    auto takes = [is_open = is_open_call(function, site.node)](const te::Site&,
-                                                               const te::Strategy& s) {
-      return !is_open || s.compute.takes_open;
+    const bool is_open = is_open_call(function, site.node);
+    std::set<std::string> refused;
+    auto takes = [&](const te::Site&, const te::Strategy& s) {
+      return !is_open || (s.compute.takes_open && !refused.contains(s.name));
     };
-    if (std::ranges::none_of(all, [&](const te::Strategy& s) { return takes(site, s); }))
-      return unimplemented(cat(site.op->name, " needs numbers for its sizes, and gives ",
-                               function.nodes[site.node].types))
-          .with_slug("symbolic-shape");
-    BYOC_TRY(size_t choice, te::only(takes, te::by_level())(site, all));
-    chosen_.push_back(all[choice]);
-    return choice;
+    while (std::ranges::any_of(all, [&](const te::Strategy& s) { return takes(site, s); })) {
+      BYOC_TRY(const size_t choice, te::only(takes, te::by_level())(site, all));
+      const Status made = is_open ? made_open(all[choice], function, site) : Status();
+      if (made.code() == Code::kUnimplemented) {
+        refused.insert(all[choice].name);
+        continue;
+      }
+      BYOC_TRY_STATUS(Status(made));
+      chosen_.push_back(all[choice]);
+      return choice;
+    }
+    return unimplemented(cat(site.op->name, " needs numbers for its sizes, and gives ",
+                             function.nodes[site.node].types))
+        .with_slug("symbolic-shape");
+  }
+
+  // Calls the compute for the open types, in a Dag that is dropped.
+  static Status made_open(const te::Strategy& strategy, const Function& function,
+                          const te::Site& site) {
+    te::Builder builder;
+    std::vector<te::Tensor> inputs;
+    const Node& node = function.nodes[site.node];
+    for (ValueId arg : function.args(node))
+      inputs.push_back(builder.placeholder(cat("x", inputs.size()), *function.type(arg)));
+    std::vector<TypeId> types;
+    for (size_t k = 0; k < node.types.size(); ++k) types.push_back(node.types[k]);
+    builder.begin_op(site.op->name, strategy.name, site.node);
+    return strategy.compute(builder, inputs, types, *site.attrs).status();
   }
 
   std::map<const Function*, const Function*> functions_;
@@ -108,12 +190,13 @@ bool has_open_sizes(const IRModule& module) {
 
 Result<IRModule> nominal_module(const IRModule& module) {
   IRModule out = module;
+  const SizeUses uses(module);
   for (auto& [name, function] : out.functions) {
     for (Node& node : function.nodes) {
       if (!has_open_type(node)) continue;
       std::vector<TypeId> types;
       for (size_t k = 0; k < node.types.size(); ++k) {
-        BYOC_TRY(types.emplace_back(), nominal_of(node.types[k]));
+        BYOC_TRY(types.emplace_back(), nominal_type(node.types[k], uses));
       }
       node.types = TypeIds(types);
     }
@@ -129,7 +212,10 @@ Result<OpenDag> translate_open(const IRModule& module, const te::Target& target)
   BYOC_TRY(out.open, translate(module, target, te::by_level(), chosen.again()));
   const bool fits = std::ranges::equal(out.open.stages, out.nominal.stages, {}, &te::Stage::name,
                                        &te::Stage::name);
-  BYOC_CHECK(fits, "the stages of ", out.open.name, " depend on the numbers of its sizes");
+  if (!fits)
+    return unimplemented(
+               cat("the stages of ", out.open.name, " depend on the numbers of its sizes"))
+        .with_slug("symbolic-shape");
   return out;
 }
 

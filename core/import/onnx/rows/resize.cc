@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "byoc/ir/open_shape.h"
 #include "core/import/onnx/operands.h"
 
 namespace byoc::onnx_import {
@@ -74,6 +75,20 @@ Status keep_aspect_ratio(const std::string& policy, const Ints& axes, const Ints
   return {};
 }
 
+// Sets sizes of which some are open. Returns false for numbers alone, and for what is no size.
+Result<bool> set_open_sizes(Graph& graph, const OnnxNode& node, Attrs& attrs) {
+  if (!node.has_input(3) || graph.const_ints(graph.input(3))) return false;
+  Shape shape;
+  for (const SizeEntry& entry : graph.size_entries(graph.input(3))) {
+    if (entry.number && *entry.number >= 0) shape.push_back(Dim(*entry.number));
+    else if (entry.dim && is_open(*entry.dim)) shape.push_back(*entry.dim);
+    else return false;
+  }
+  if (is_static(shape)) return false;
+  set_open_shape(attrs, shape);
+  return true;
+}
+
 // Sets scales, or sizes where there are no scales.
 Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axes, Attrs& attrs) {
   BYOC_TRY(Floats scales, float_list(graph, node, 2, "scales"));
@@ -82,10 +97,14 @@ Status set_target(Graph& graph, const OnnxNode& node, ValueId x, const Ints& axe
     attrs.set("scales", scales);
     return {};
   }
-  BYOC_TRY(Ints sizes, constant_ints(graph, node, 3, "sizes"));
-  const Shape& shape = graph.type(x).shape;
   std::string policy = node.s("keep_aspect_ratio_policy", "stretch");
   const bool stretches = node.opset() < 18 || policy == "stretch";
+  if (stretches && axes.empty()) {
+    BYOC_TRY(const bool is_set, set_open_sizes(graph, node, attrs));
+    if (is_set) return {};
+  }
+  BYOC_TRY(Ints sizes, constant_ints(graph, node, 3, "sizes"));
+  const Shape& shape = graph.type(x).shape;
   if (!axes.empty() || !stretches) {
     if (!is_static(shape))
       return unimplemented(cat("its axes need the extents of x, which is ", graph.type(x)));

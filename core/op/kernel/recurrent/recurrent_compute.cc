@@ -31,7 +31,9 @@ struct GatePanels {
 
 struct Recurrent {
   Inputs in;
-  int64_t gates, directions, time, batch, input, hidden;
+  int64_t gates, directions;
+  Expr time, batch;  // which a run may give
+  int64_t input, hidden;
   bool starts_at_end, linear_before_reset;
   DType dtype;                          // of all operands but the lengths
   size_t lengths;                       // the number of that operand
@@ -95,7 +97,8 @@ Tensor make_panels(te::Builder& builder, const std::string& name, const Tensor& 
 }
 
 PanelProducts input_shape(const Recurrent& n) {
-  return {computing_dtype(n.dtype), n.gates * n.hidden, n.time * n.batch, n.input, n.panel_lanes};
+  return {computing_dtype(n.dtype), n.gates * n.hidden, te::simplify(n.time * n.batch), n.input,
+          n.panel_lanes};
 }
 
 // Returns the product of the input and row `row` of w, given to `give`, for one direction.
@@ -113,8 +116,10 @@ Stmt products_of_x(Products products, const Recurrent& n, const Expr& d, const T
 
 // Returns x [time, batch, input] times w [gates * hidden, input] for each direction.
 Tensor input_products(te::Builder& builder, const std::string& name, const Recurrent& n) {
-  const int64_t rows = n.gates * n.hidden, columns = n.time * n.batch;
-  const TensorType type{computing_dtype(n.dtype), {n.directions, columns, rows}};
+  const int64_t rows = n.gates * n.hidden;
+  const Expr columns = te::simplify(n.time * n.batch);
+  const Tensor shape("products", computing_dtype(n.dtype), {n.directions, columns, rows});
+  const TensorType type = type_of(shape);
   const bool has_panels = n.panel_lanes > 0;
   Tensor w = n.in[1];
   if (has_panels) w = make_panels(builder, name + "_panels", n.in[1], 0, input_shape(n));
@@ -149,15 +154,19 @@ void add_gate_panels(te::Builder& builder, Recurrent& n, int64_t first, int64_t 
 Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Inputs in, int64_t gates,
                             size_t operands, std::span<const GateFunction::Kind> defaults,
                             const Attrs& attrs) {
-  Ints x = extents(in[0]), r = extents(in[2]);
+  const Exprs& x = in[0].shape();
+  const Ints r = extents(in[2]);
   BYOC_CHECK(x.size() == 3 && r.size() == 3, name, " of ranks ", x.size(), " and ", r.size());
+  const TensorType type = type_of(in[0]);
+  if (!type.shape[2].is_static()) return needs_number(name, type.shape[2]);
+  if (in.size() > operands && !type.shape[0].is_static()) return needs_number(name, type.shape[0]);
   BYOC_TRY(auto functions, gate_functions(name, attrs, defaults, r[0]));
   Recurrent n{in,
               gates,
               r[0],
               x[0],
               x[1],
-              x[2],
+              type.shape[2].extent(),
               r[2],
               attrs.s("direction") == "reverse",
               attrs.b("linear_before_reset", false),
@@ -167,15 +176,16 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
               {},
               {},
               {}};
-  const bool has_numbers = n.time > 0 && n.batch > 0 && n.input > 0 && n.hidden > 0;
-  n.panel_lanes = has_numbers ? attrs.i("panel_lanes", 0) : 0;
+  const bool has_terms =
+      type.shape[0] != Dim(0) && type.shape[1] != Dim(0) && n.input > 0 && n.hidden > 0;
+  n.panel_lanes = has_terms ? attrs.i("panel_lanes", 0) : 0;
   n.from_x =
       attrs.b("has_input_products", false) ? in[1] : input_products(builder, name + "_input", n);
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
   if (n.has_lengths())
-    n.checked_lengths =
-        checked_indices(builder, name + ".lengths", in[operands], {lengths_up_to(n.time)});
+    n.checked_lengths = checked_indices(builder, name + ".lengths", in[operands],
+                                        {lengths_up_to(type.shape[0].extent())});
   return n;
 }
 
@@ -203,9 +213,9 @@ struct StepExpr {
   }
   // Returns the place of the step in x and y; after the end it is a place that gets zeros.
   Expr time(const Expr& b) const {
-    if (!n.has_lengths()) return turned(Expr(n.time - 1) - t);
+    if (!n.has_lengths()) return turned(te::simplify(n.time - 1) - t);
     Expr backwards = select(runs(b), length(b) - Expr(1) - t, t);
-    return clamped(turned(backwards), 0, n.time - 1);
+    return min(max(turned(backwards), 0), te::simplify(n.time - 1));
   }
   Expr apply(size_t k, const Expr& x) const { return n.apply(k, d, x); }
   Expr from_input(const Expr& b, int64_t gate, const Expr& j) const {
@@ -287,8 +297,8 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
   inputs.insert(inputs.end(), n.in.begin() + (n.r_panels.empty() ? 2 : 3),
                 n.in.begin() + static_cast<std::ptrdiff_t>(operands));
   if (n.has_lengths()) inputs.push_back(n.checked_lengths);
-  const bool is_large =
-      n.gates * n.hidden * n.hidden >= kParallelTerms / std::max<int64_t>(n.batch, 1);
+  const int64_t least = std::max<int64_t>(te::bounds_of(n.batch).lo, 1);  // of the batch
+  const bool is_large = n.gates * n.hidden * n.hidden >= kParallelTerms / least;
   const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
   return builder.procedure(name, types, inputs, [&](const Tensors& results) {
     auto direction = [&](Expr d) {

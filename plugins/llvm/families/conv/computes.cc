@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
 #include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin::conv {
@@ -53,10 +54,11 @@ Tensor joined_blocks(te::Builder& builder, const Tensor& weight, int64_t count) 
 Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<const Tensor> in,
                                               Types out, const Attrs& attrs, int64_t count) {
   const Tensor x = in[0], weight = in[1];
-  const Ints y = static_extents(out[0]->shape);
+  const Exprs y = te::extents_of(*out[0]);
+  const int64_t blocks = *te::as_int(y[1]), lanes = *te::as_int(y[4]);
   Ints strides = attrs.ints("strides");
   if (strides.empty()) strides = {1, 1};
-  const int64_t width = y[3], pixels = y[2] * y[3];
+  const Expr width = y[3], pixels = te::simplify(y[2] * y[3]);
   auto pixel = [&](const Expr& n, const Expr& c, const Expr& p, const Expr& lane) {
     return x(n, c, floor_div(p, width) * strides[0], floor_mod(p, width) * strides[1], lane);
   };
@@ -68,19 +70,18 @@ Result<std::vector<Tensor>> compute_pointwise(te::Builder& builder, std::span<co
                             [&](const Exprs& i) { return pixel(i[0], i[1], i[2], i[3]); });
   }
   Tensor sums = builder.reduce(
-      "conv2d_nchwc.sums", {y[0], (y[1] + count - 1) / count, pixels, y[4] * count},
+      "conv2d_nchwc.sums", {y[0], (blocks + count - 1) / count, pixels, lanes * count},
       {extent(x, 1), extent(x, 4)}, te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
         Expr value =
             cells.is_empty() ? pixel(i[0], r[0], i[2], r[1]) : cells(i[0], r[0], i[2], r[1]);
         return value * (panels.is_empty() ? weight(i[1], r[0], 0, 0, r[1], i[3])
                                           : panels(i[1], r[0], 0, 0, r[1], i[3]));
       });
-  return std::vector<Tensor>{
-      builder.compute("conv2d_nchwc", {y[0], y[1], y[2], y[3], y[4]}, [&](const Exprs& i) {
-        const Expr p = i[2] * width + i[3];
-        if (count == 1) return sums(i[0], i[1], p, i[4]);
-        return sums(i[0], floor_div(i[1], count), p, floor_mod(i[1], count) * y[4] + i[4]);
-      })};
+  return std::vector<Tensor>{builder.compute("conv2d_nchwc", y, [&](const Exprs& i) {
+    const Expr p = i[2] * width + i[3];
+    if (count == 1) return sums(i[0], i[1], p, i[4]);
+    return sums(i[0], floor_div(i[1], count), p, floor_mod(i[1], count) * lanes + i[4]);
+  })};
 }
 
 bool has_one_tap(const te::Site& site) {
@@ -100,27 +101,26 @@ Result<std::vector<Tensor>> compute_plain_pointwise(te::Builder& builder,
                                                     std::span<const Tensor> in, Types out,
                                                     const Attrs&) {
   const Tensor x = in[0], weight = in[1];
-  const Ints y = static_extents(out[0]->shape);
-  const int64_t width = y[3];
+  const Exprs y = te::extents_of(*out[0]);
+  const Expr width = y[3];
   Tensor sums =
-      builder.reduce("conv2d.sums", {y[0], y[1], y[2] * width}, {extent(x, 1)},
+      builder.reduce("conv2d.sums", {y[0], y[1], te::simplify(y[2] * width)}, {extent(x, 1)},
                      te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
                        return x(i[0], r[0], floor_div(i[2], width), floor_mod(i[2], width)) *
                               weight(i[1], r[0], 0, 0);
                      });
-  return std::vector<Tensor>{
-      builder.compute("conv2d", {y[0], y[1], y[2], y[3]},
-                      [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3]); })};
+  return std::vector<Tensor>{builder.compute(
+      "conv2d", y, [&](const Exprs& i) { return sums(i[0], i[1], i[2] * width + i[3]); })};
 }
 
 // Appends "pointwise", and where blocks of constant weights are half vectors, a compute that joins
 // two of them.
 void add_pointwise(const te::Site& site, Strategies& out) {
   auto joining = [](int64_t count) -> ComputeFn {
-    return
+    return with_open_sizes(
         [count](te::Builder& builder, std::span<const Tensor> in, Types types, const Attrs& attrs) {
           return compute_pointwise(builder, in, types, attrs, count);
-        };
+        });
   };
   const bool has_halves = has_half_blocks(site);
   out.push_back(
@@ -137,18 +137,20 @@ void add_joined(const te::Site& site, Strategies& out) {
                                                Types types,
                                                const Attrs& attrs) -> Result<std::vector<Tensor>> {
     const int64_t count = 2;
-    const Ints y = static_extents(types[0]->shape);
+    const Shape& y = types[0]->shape;
+    const int64_t blocks = y[1].extent(), lanes = y[4].extent();
     const TensorType wide{DType::kF32,
-                          {y[0], (y[1] + count - 1) / count, y[2], y[3], y[4] * count}};
+                          {y[0], (blocks + count - 1) / count, y[2], y[3], lanes * count}};
     const Tensor from[] = {in[0], joined_blocks(builder, in[1], count)};
     const TypeId result[] = {wide};
     BYOC_TRY(std::vector<Tensor> sums, direct(builder, from, result, attrs));
     return std::vector<Tensor>{
         builder.compute("conv2d_nchwc", te::extents_of(*types[0]), [&](const Exprs& i) {
           return sums[0](i[0], floor_div(i[1], count), i[2], i[3],
-                         floor_mod(i[1], count) * y[4] + i[4]);
+                         floor_mod(i[1], count) * lanes + i[4]);
         })};
   };
+  joined.compute = with_open_sizes(std::move(joined.compute));
   out.push_back(std::move(joined));
 }
 
@@ -161,7 +163,9 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   if (is_pointwise(site)) add_pointwise(site, out);
   else if (may_join(site)) add_joined(site, out);
   if (has_one_tap(site))
-    out.push_back({.name = "pointwise", .level = kPreferred, .compute = compute_plain_pointwise});
+    out.push_back({.name = "pointwise",
+                   .level = kPreferred,
+                   .compute = with_open_sizes(compute_plain_pointwise)});
 }
 
 }  // namespace byoc::llvm_plugin::conv

@@ -273,9 +273,15 @@ double cycles_of(const Windows& windows) {
 }
 
 ComputeFn by_axis(const Windows& windows) {
-  return [windows](te::Builder& builder, std::span<const Tensor> in, Types out,
-                   const Attrs&) -> Result<std::vector<Tensor>> {
+  return with_open_sizes([windows](te::Builder& builder, std::span<const Tensor> in, Types out,
+                                   const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor& x = in[0];
+    const bool has_numbers =
+        std::all_of(x.shape().begin() + 2, x.shape().end(),
+                    [](const Expr& extent) { return te::as_int(extent).has_value(); });
+    if (!has_numbers)
+      return unimplemented("windows axis by axis need the extents of planes as numbers")
+          .with_slug("symbolic-shape");
     Axes axes(builder, windows, {x.shape()[0], x.shape()[1]});
     Image image{[&](const Exprs& plane, const Exprs& cell) {
                   return te::cast(windows.state, x(joined(plane, cell)));
@@ -293,7 +299,7 @@ ComputeFn by_axis(const Windows& windows) {
       const Expr value = image.at(plane, cell);
       return te::cast(windows.dtype, windows.is_max ? value : mean_of(windows, value, cell));
     })};
-  };
+  });
 }
 
 }  // namespace byoc::llvm_plugin::pool

@@ -25,13 +25,14 @@ bool has_recurrent_matrices(const te::Site& site) {
 // Computes recurrent nets with their matrices in panels, which are made at compile.
 te::Strategy recurrent_panels(const te::Site& site) {
   te::Strategy out{.name = "panels", .level = kPreferred};
-  out.compute = [direct = site.op->compute, lanes = site.target->lanes(sizeof(float))](
-                    te::Builder& builder, std::span<const Tensor> in, Types types,
-                    const Attrs& attrs) -> Result<std::vector<Tensor>> {
-    Attrs more = attrs;
-    more.set("panel_lanes", lanes);
-    return direct(builder, in, types, more);
-  };
+  out.compute =
+      with_open_sizes([direct = site.op->compute, lanes = site.target->lanes(sizeof(float))](
+                          te::Builder& builder, std::span<const Tensor> in, Types types,
+                          const Attrs& attrs) -> Result<std::vector<Tensor>> {
+        Attrs more = attrs;
+        more.set("panel_lanes", lanes);
+        return direct(builder, in, types, more);
+      });
   return out;
 }
 

@@ -75,7 +75,8 @@ Tensor panels_of(te::Builder& builder, const Product& p, const Operands& operand
 
 Tensor rows_of(te::Builder& builder, const Product& p, const Operands& operands) {
   const int64_t block = p.adjacent();
-  const Exprs shape = {p.bands, kProducts, p.terms() / block, p.rows(), block};
+  const Expr bands = operands.bands.is_empty() ? Expr(p.bands) : operands.bands;
+  const Exprs shape = {bands, kProducts, p.terms() / block, p.rows(), block};
   return builder.compute(std::string(kRows), shape, [&](const Exprs& i) {
     auto at = [&](int64_t down, int64_t across) {
       const Expr term = i[2] * block + i[4] + across * p.terms();
@@ -103,13 +104,13 @@ Tensor quarters_of(te::Builder& builder, const Product& p, const Operands& opera
   const Tensor panels = panels_of(builder, p, operands), rows = rows_of(builder, p, operands);
   const Exprs terms = {p.terms() / p.adjacent(), p.adjacent()};
   const Tensor products = builder.reduce(
-      std::string(kProductsName), {p.bands, kProducts, p.blocks(), p.rows(), p.block}, terms,
-      te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+      std::string(kProductsName), {rows.shape()[0], kProducts, p.blocks(), p.rows(), p.block},
+      terms, te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
         return rows(i[0], i[1], r[0], i[3], r[1]) * panels(floor_div(i[2], p.panel), i[1],
                                                            floor_mod(i[2], p.panel),
                                                            r[0] * p.adjacent() + r[1], i[4]);
       });
-  const Exprs shape = {p.bands, 2, p.rows(), 2, p.blocks(), p.block};
+  const Exprs shape = {rows.shape()[0], 2, p.rows(), 2, p.blocks(), p.block};
   return builder.compute(std::string(kQuarters), shape, [&](const Exprs& i) {
     Exprs terms;
     for (int64_t k = 0; k < kProducts; ++k) terms.push_back(products(i[0], k, i[4], i[2], i[5]));

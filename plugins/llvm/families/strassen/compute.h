@@ -37,6 +37,7 @@ struct Operands {
   /// A row of a band and a term. The quarters of an odd number of rows have one more, which is 0.
   std::function<te::Expr(const te::Expr& band, const te::Expr& row, const te::Expr& term)> rows;
   MatrixElement matrix;
+  te::Expr bands = {};  ///< their number where a run gives it; empty: that of the product
 };
 
 /// Adds these stages; g counts the bands, p the products, j the blocks of columns:

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
+
 namespace byoc::llvm_plugin::strassen {
 namespace {
 
@@ -53,11 +55,15 @@ Product product_of(const Pointwise& conv, int64_t band) {
 }
 
 ComputeFn compute_of(const Pointwise& conv, const Product& product) {
-  return [conv, product](te::Builder& builder, std::span<const Tensor> in, Types types,
-                         const Attrs&) -> Result<std::vector<Tensor>> {
+  return with_open_sizes([conv, product](te::Builder& builder, std::span<const Tensor> in,
+                                         Types types, const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor x = in[0], weight = in[1];
+    if (!te::as_int(x.shape()[2]) || !te::as_int(x.shape()[3]))
+      return unimplemented("Strassen's bands need the pixels of an image as a number")
+          .with_slug("symbolic-shape");
     const int64_t bands = product.bands / conv.images, width = conv.y_columns;
     Operands operands;
+    operands.bands = te::simplify(x.shape()[0] * bands);
     operands.rows = [&](const Expr& band, const Expr& row, const Expr& term) {
       const Expr pixel = floor_mod(band, bands) * product.m + row;
       const Expr value =
@@ -81,7 +87,7 @@ ComputeFn compute_of(const Pointwise& conv, const Product& product) {
                             floor_mod(pixel, product.m), floor_div(i[1], conv.joined),
                             floor_mod(i[1], conv.joined) * conv.block + i[4]);
         })};
-  };
+  });
 }
 
 }  // namespace byoc::llvm_plugin::strassen

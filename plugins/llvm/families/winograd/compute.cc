@@ -55,8 +55,9 @@ Tensor StageMaker::filters(const Tensor& weight) {
 
 Tensor StageMaker::inputs(const Tensor& x) {
   const int64_t reach = across_.reach();
-  const Exprs shape = {conv_.n,          conv_.c_blocks, tiles_down_,  tiles_across_,
-                       down_.products(), reach,          conv_.c_block};
+  const Expr n = x.shape()[0];  // which a run may give
+  const Exprs shape = {n,     conv_.c_blocks, tiles_down_, tiles_across_, down_.products(),
+                       reach, conv_.c_block};
   auto cell = [&](const Exprs& i, int64_t row) {
     const Expr h = i[2] * (down_.m * conv_.stride) + (row - conv_.pad_top);
     const Expr w = i[3] * (across_.m * conv_.stride) + i[5] - conv_.pad_left;
@@ -67,8 +68,8 @@ Tensor StageMaker::inputs(const Tensor& x) {
     const Exprs cells = each(down_.reach(), [&](int64_t row) { return cell(i, row); });
     return element(rows_times(down_.input, cells), i[4]);
   });
-  const Exprs both = {down_.products(), across_.products(), conv_.n,      conv_.c_blocks,
-                      tiles_down_,      tiles_across_,      conv_.c_block};
+  const Exprs both = {down_.products(), across_.products(), n, conv_.c_blocks, tiles_down_,
+                      tiles_across_,    conv_.c_block};
   return compute(kInputs, both, [&](const Exprs& i) {
     const Exprs cells = each(
         reach, [&](int64_t column) { return columns(i[2], i[3], i[4], i[5], i[0], column, i[6]); });
@@ -78,7 +79,7 @@ Tensor StageMaker::inputs(const Tensor& x) {
 
 Tensor StageMaker::products(const Tensor& x, const Tensor& weight) {
   const Tensor filters = this->filters(weight), inputs = this->inputs(x);
-  const Exprs shape = {down_.products(), across_.products(),          conv_.n,
+  const Exprs shape = {down_.products(), across_.products(),          inputs.shape()[2],
                        conv_.o_blocks,   tiles_down_ * tiles_across_, conv_.o_block};
   return builder_.reduce(std::string(kProducts), shape, {conv_.c_blocks, conv_.c_block},
                          te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
@@ -141,12 +142,16 @@ std::vector<Tile> tiles_of(const Conv& conv) {
 std::string name_of(const Tile& tile) { return cat("winograd_", tile.rows, "x", tile.columns); }
 
 ComputeFn compute_of(const Conv& conv, const Tile& tile) {
-  return [conv, tile](te::Builder& builder, std::span<const Tensor> in, Types,
-                      const Attrs&) -> Result<std::vector<Tensor>> {
+  return with_open_sizes([conv, tile](te::Builder& builder, std::span<const Tensor> in, Types,
+                                      const Attrs&) -> Result<std::vector<Tensor>> {
+    const Exprs& x = in[0].shape();
+    if (!te::as_int(x[2]) || !te::as_int(x[3]))
+      return unimplemented("Winograd's tiles need the rows and columns of images as numbers")
+          .with_slug("symbolic-shape");
     const Tensor products = conv.is_plain ? stem_products(builder, conv, tile, in[0], in[1])
                                           : StageMaker(builder, conv, tile).products(in[0], in[1]);
     return std::vector<Tensor>{result_of(builder, conv, tile, products)};
-  };
+  });
 }
 
 }  // namespace byoc::llvm_plugin::winograd

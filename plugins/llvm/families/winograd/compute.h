@@ -31,8 +31,9 @@ struct Tile {
 std::vector<Tile> tiles_of(const Conv& conv);
 std::string name_of(const Tile& tile);  ///< "winograd_4x4"
 
-/// Returns the compute, with these stages, or for plain images those of stem.h; r, s count the
-/// products of a tile's rows and columns, p = ty * (tiles in a row) + tx its tile:
+/// Returns the compute, for any number of images, with these stages, or for plain images those of
+/// stem.h; r, s count the products of a tile's rows and columns, p = ty * (tiles in a row) + tx its
+/// tile:
 ///   filters[r, s, o, c, k, b]        of the weights alone, transformed in f64
 ///   columns[n, c, ty, tx, r, w, k]   the image's tiles, of which columns are transformed
 ///   inputs[r, s, n, c, ty, tx, k]    then rows

@@ -152,22 +152,23 @@ Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile, const
     of_rows = different_columns(of_rows), of_columns = different_columns(of_columns);
   const auto rows_of_products = static_cast<int64_t>(of_rows[0].size());
   const auto columns_of_products = static_cast<int64_t>(of_columns[0].size());
-  const Exprs half = {conv.n, conv.o_blocks,       tiles_down,  tiles_across,
-                      down,   columns_of_products, conv.o_block};
+  const Expr n = products.shape()[2];
+  const Exprs half = {n,    conv.o_blocks,       tiles_down,  tiles_across,
+                      down, columns_of_products, conv.o_block};
   Tensor rows = builder.compute(std::string(kRows), half, [&](const Exprs& i) {
     const Exprs terms = each(rows_of_products, [&](int64_t row) {
       return products(row, i[5], i[0], i[1], i[2] * tiles_across + i[3], i[6]);
     });
     return element(columns_times(of_rows, terms), i[4]);
   });
-  const Exprs whole = {conv.n, conv.o_blocks, tiles_down, down, tiles_across, across, conv.o_block};
+  const Exprs whole = {n, conv.o_blocks, tiles_down, down, tiles_across, across, conv.o_block};
   Tensor tiles = builder.compute(std::string(kTiles), whole, [&](const Exprs& i) {
     const Exprs terms = each(columns_of_products, [&](int64_t column) {
       return rows(i[0], i[1], i[2], i[4], i[3], column, i[6]);
     });
     return element(columns_times(of_columns, terms), i[5]);
   });
-  const Exprs shape = {conv.n, conv.o_blocks, conv.oh, conv.ow, conv.o_block};
+  const Exprs shape = {n, conv.o_blocks, conv.oh, conv.ow, conv.o_block};
   return builder.compute("conv2d_nchwc", shape, [&](const Exprs& i) {
     return tiles(i[0], i[1], floor_div(i[2], down), floor_mod(i[2], down), floor_div(i[3], across),
                  floor_mod(i[3], across), i[4]);

@@ -89,20 +89,21 @@ Tensor Stem::phases(const Tensor& x) {
   const int64_t columns = tiles_in(tiles_across_ + (reach - 1) / step, kTileLanes) * kTileLanes;
   const int64_t rows = (tiles_down_ - 1) * down_.step() + down_.transforms().reach();
   Tensor padded =
-      compute(kPadded, {conv_.n, conv_.c_blocks, rows, columns * step}, [&](const Exprs& i) {
+      compute(kPadded, {x.shape()[0], conv_.c_blocks, rows, columns * step}, [&](const Exprs& i) {
         const Expr h = i[2] - conv_.pad_top, w = i[3] - conv_.pad_left;
         const Expr is_inside = Expr(0) <= h && h < conv_.h && Expr(0) <= w && w < conv_.w;
         return te::select(is_inside, x(i[0], i[1], h, w), te::constant(DType::kF32, 0));
       });
-  return compute(kPhases, {conv_.n, conv_.c_blocks, rows, step, columns},
+  return compute(kPhases, {x.shape()[0], conv_.c_blocks, rows, step, columns},
                  [&](const Exprs& i) { return padded(i[0], i[1], i[2], i[4] * step + i[3]); });
 }
 
 Tensor Stem::inputs(const Tensor& x) {
   const Tensor phases = this->phases(x);
   const int64_t step = across_.step(), stride = conv_.stride;
-  const Exprs half = {conv_.n, tiles_down_, conv_.c_blocks,   down_.count(),
-                      stride,  step,        phases.shape()[4]};
+  const Expr n = x.shape()[0];
+  const Exprs half = {n,      tiles_down_, conv_.c_blocks,   down_.count(),
+                      stride, step,        phases.shape()[4]};
   const Tensor columns = compute(kColumns, half, [&](const Exprs& i) {
     const Exprs cells = each(down_.transforms().reach(), [&](int64_t row) {
       return phases(i[0], i[2], i[1] * down_.step() + row, i[5], i[6]);
@@ -110,8 +111,8 @@ Tensor Stem::inputs(const Tensor& x) {
     const Exprs all = down_.by_phase(rows_times(down_.transforms().input, cells));
     return element(all, i[3] * stride + i[4]);
   });
-  const Exprs both = {down_.count(),  across_.count(), conv_.n, tiles_down_,
-                      conv_.c_blocks, stride,          stride,  tiles_across_};
+  const Exprs both = {down_.count(),  across_.count(), n,      tiles_down_,
+                      conv_.c_blocks, stride,          stride, tiles_across_};
   return compute(kInputs, both, [&](const Exprs& i) {
     const Exprs cells = each(across_.transforms().reach(), [&](int64_t column) {
       return columns(i[2], i[3], i[4], i[0], i[5], column % step, i[7] + column / step);
@@ -122,9 +123,12 @@ Tensor Stem::inputs(const Tensor& x) {
 }
 
 Tensor Stem::products(const Tensor& inputs, const Tensor& filters) {
-  const Exprs shape = {
-      down_.count(), across_.count(), conv_.n, conv_.o_blocks, tiles_down_ * tiles_across_,
-      conv_.o_block};
+  const Exprs shape = {down_.count(),
+                       across_.count(),
+                       inputs.shape()[2],
+                       conv_.o_blocks,
+                       tiles_down_ * tiles_across_,
+                       conv_.o_block};
   return builder_.reduce(std::string(kProducts), shape,
                          {conv_.c_blocks, conv_.stride, conv_.stride}, te::sum_of(DType::kF32),
                          [&](const Exprs& i, const Exprs& r) {
