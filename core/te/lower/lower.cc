@@ -116,11 +116,12 @@ Hosted Lowering::nest(size_t stage, std::vector<Range> box, const std::vector<Ou
   Host host = [&](uint32_t iter, const std::vector<OuterLoop>& around, Stmt body) {
     return this->host(stage, iter, around, std::move(body));
   };
+  HostsAt hosts_at = [&](uint32_t iter) { return hosted_.contains({stage, iter}); };
   Mark mark = [&](uint32_t iter, const Var& var) {
     marked_.emplace(var.id(), Marked{var, stage, state_.stages[stage].iters[iter].intrin});
   };
   const StageState& state = state_.stages[stage];
-  return Nest(source, stage, state, values->second, std::move(box), simplify_, host, mark)
+  return Nest(source, stage, state, values->second, std::move(box), simplify_, host, hosts_at, mark)
       .emit(loops);
 }
 

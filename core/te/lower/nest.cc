@@ -48,7 +48,7 @@ Scope scope_of(const Tensor& memory) {
 }
 
 Nest::Nest(const Stage& stage, size_t number, const StageState& state, Exprs values,
-           std::vector<Range> box, Simplifier& simplify, Host host, Mark mark)
+           std::vector<Range> box, Simplifier& simplify, Host host, HostsAt hosts_at, Mark mark)
     : stage_(stage),
       number_(number),
       compute_(std::get<Compute>(stage.kind)),
@@ -57,6 +57,7 @@ Nest::Nest(const Stage& stage, size_t number, const StageState& state, Exprs val
       box_(std::move(box)),
       simplify_(simplify),
       host_(std::move(host)),
+      hosts_at_(std::move(hosts_at)),
       mark_(std::move(mark)) {
   for (const Relation& r : state_.relations) parts_.push_back(r.is_split && stays_outside(r));
 }
@@ -211,7 +212,9 @@ Stmt Nest::range(size_t position, Frame frame, const Expr& begin, const Expr& co
   if (state_.iters[iter].kind == LoopKind::kVectorized && is_of_sizes(count))
     return open_vectors(position, frame, count);
   Var var(state_.iters[iter].name);
-  simplify_.set(var, {0, simplify_.bounds(count).hi - 1});
+  // One that is always 0 would be left out of what holds inside of the loop alone.
+  const int64_t least = known ? 0 : 1;
+  simplify_.set(var, {0, std::max(simplify_.bounds(count).hi - 1, least)});
   assume_of_loop(frame, iter, var, count);
   frame.values[iter] = var;
   const bool is_steady =

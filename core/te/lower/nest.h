@@ -22,6 +22,8 @@ struct Hosted {
 /// Puts the stages that are computed at a loop, the last of `loops`, before its body. A loop of one
 /// iteration is not among them.
 using Host = std::function<Hosted(uint32_t iter, const std::vector<OuterLoop>& loops, Stmt body)>;
+/// Returns true for a loop at which stages are computed.
+using HostsAt = std::function<bool(uint32_t iter)>;
 /// Called with the outermost loops that tensorize names.
 using Mark = std::function<void(uint32_t iter, const Var& var)>;
 
@@ -34,7 +36,7 @@ class Nest {
  public:
   /// `values`: those of the stage with inlined stages put in. `number`: of the stage.
   Nest(const Stage& stage, size_t number, const StageState& state, Exprs values,
-       std::vector<Range> box, Simplifier& simplify, Host host, Mark mark);
+       std::vector<Range> box, Simplifier& simplify, Host host, HostsAt hosts_at, Mark mark);
   /// `loops`: those around the nest, outermost first.
   Hosted emit(std::vector<OuterLoop> loops);
 
@@ -75,6 +77,8 @@ class Nest {
   bool has_open_parts(const Frame& frame, size_t relation) const;
   void split_open_extent(Frame& frame, size_t relation) const;
   bool has_one_rest(const Relation& relation) const;
+  bool is_tile(size_t relation) const;
+  bool is_plain_vector(const Relation& relation) const;
   std::pair<Frame, Frame> parted(const Frame& frame, size_t relation) const;
   Expr guards(Frame& frame) const;
   bool stays_outside(const Relation& relation) const;
@@ -89,6 +93,7 @@ class Nest {
   const std::vector<Range> box_;
   Simplifier& simplify_;
   Host host_;
+  HostsAt hosts_at_;
   Mark mark_;
   std::vector<SharedMemory> shared_;
   std::vector<bool> parts_;  // by relation: the last iteration may get loops of its own

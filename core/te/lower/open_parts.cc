@@ -4,6 +4,7 @@
 //   for o in 0..T / 6 { for i in 0..6 { .. } }
 //   if 4 <= T % 6 { for i in 0..4 { .. } }
 //   if 2 <= T % 4 { .. }                        of the rest, T % 6
+// Lanes that are no tile are one vector, some of whose lanes have a condition.
 #include <algorithm>
 #include <map>
 
@@ -23,7 +24,7 @@ Expr at_least(const Expr& x, const Expr& least) { return least <= x; }
 void Nest::split_open_extent(Frame& frame, size_t relation) const {
   const Relation& r = state_.relations[relation];
   const Expr whole = frame.extents[r.whole];
-  if (simplify_.bounds(whole).hi <= r.factor) {
+  if (simplify_.bounds(whole).hi <= r.factor && !is_tile(relation)) {
     frame.extents[r.outer] = 1;
     return settle(frame, relation, whole);
   }
@@ -37,12 +38,29 @@ bool Nest::has_open_parts(const Frame& frame, size_t relation) const {
          is_of_sizes(frame.extents[state_.relations[relation].whole]);
 }
 
-// Returns true for an inner loop that is no tile: it is divided further, or long.
+// Returns true for an inner loop that is no tile: it is divided further, long, or only a vector.
 bool Nest::has_one_rest(const Relation& relation) const {
   const auto is_divided = std::ranges::any_of(state_.relations, [&](const Relation& other) {
     return other.is_split && other.whole == relation.inner;
   });
-  return is_divided || relation.factor > kMostOfBlocks;
+  return is_divided || relation.factor > kMostOfBlocks || is_plain_vector(relation);
+}
+
+// Returns true for an inner loop that is written out, or before which others are computed.
+bool Nest::is_tile(size_t relation) const {
+  const Relation& r = state_.relations[relation];
+  return parts_[relation] && !has_one_rest(r) &&
+         (state_.iters[r.inner].kind == LoopKind::kUnrolled || hosts_at_(r.outer));
+}
+
+// Returns true for lanes of a vector for which no other stage is computed.
+bool Nest::is_plain_vector(const Relation& relation) const {
+  const std::optional<size_t> outer = position_of(state_, relation.outer);
+  if (!outer || state_.leaves.back() != relation.inner ||
+      state_.iters[relation.inner].kind != LoopKind::kVectorized)
+    return false;
+  return std::none_of(state_.leaves.begin() + static_cast<ptrdiff_t>(*outer), state_.leaves.end(),
+                      hosts_at_);
 }
 
 // Settles a split whose inner loop begins at `first`, and puts what is inside.
@@ -51,8 +69,9 @@ Stmt Nest::open_block(Frame frame, size_t relation, const Expr& first, const Exp
   const Relation& r = state_.relations[relation];
   const Expr whole = frame.extents[r.whole];
   const Var base("base");
-  simplify_.set(base, {0, std::max<int64_t>(simplify_.bounds(whole).hi - 1, 0)});
+  simplify_.set(base, {0, std::max<int64_t>(simplify_.bounds(whole).hi - 1, 1)});
   simplify_.assume(whole - count - base);
+  simplify_.define(base, first);
   settle(frame, relation, count);
   find_extents(frame);
   frame.bases[relation] = base;
@@ -74,8 +93,9 @@ Stmt Nest::open_rest(const Frame& frame, size_t relation, const Put& put) const 
   std::vector<Stmt> out;
   for (; block >= 1; block /= 2) {
     const Expr before = floor_div(rest, 2 * block) * (2 * block);
-    Stmt one = open_block(frame, relation, begin + before, block, put);
-    out.push_back(make_if(simplify_(at_least(floor_mod(rest, 2 * block), block)), std::move(one)));
+    const Expr holds = simplify_(at_least(floor_mod(rest, 2 * block), block));
+    if (as_int(holds) == 0) continue;
+    out.push_back(make_if(holds, open_block(frame, relation, begin + before, block, put)));
   }
   return make_block(std::move(out));
 }
@@ -110,36 +130,46 @@ Stmt Nest::by_case(Frame frame, const Put& put) const {
   return put(std::move(frame));
 }
 
-// Divides a vectorized loop of an open extent, inside of which there are no loops.
+// Divides a vectorized loop of an open extent, inside of which there are no loops: whole vectors,
+// then one of which some lanes have a condition.
 Stmt Nest::open_vectors(size_t position, const Frame& frame, const Expr& count) {
   const uint32_t iter = state_.leaves[position];
   std::vector<Stmt> out;
-  auto add = [&](const Expr& first, int64_t lanes) {
+  auto lanes_at = [&](const Expr& first, int64_t lanes, bool is_last) {
     const Var lane(state_.iters[iter].name);
     simplify_.set(lane, {0, lanes - 1});
+    if (is_last) simplify_.assume(count - 1 - first - Expr(lane));
     Frame inner = frame;
     inner.values[iter] = simplify_(first + lane);
     Stmt body = inside(position, std::move(inner));
-    const bool is_serial = lanes == 1 || has_condition(body);
-    return make_for(lane, 0, lanes, is_serial ? LoopKind::kSerial : LoopKind::kVectorized,
-                    std::move(body));
+    const LoopKind kind = has_condition(body) ? LoopKind::kSerial : LoopKind::kVectorized;
+    if (!is_last) return make_for(lane, 0, lanes, kind, std::move(body));
+    const Var rest("rest");  // by name, as the condition follows from what is assumed inside of it
+    simplify_.set(rest, {0, lanes});
+    body = make_if(Expr(lane) < Expr(rest), std::move(body));
+    return make_let(rest, simplify_(floor_mod(count, lanes)),
+                    make_for(lane, 0, lanes, kind, std::move(body)));
   };
-  const Var outer(state_.iters[iter].name + ".o");
   const int64_t most = simplify_.bounds(count).hi;
-  simplify_.set(outer, {0, std::max<int64_t>(most / kLanes - 1, 0)});
+  const Var outer(state_.iters[iter].name + ".o");
+  simplify_.set(outer, {0, std::max<int64_t>(most / kLanes - 1, 1)});
   simplify_.assume(count - kLanes - Expr(outer) * kLanes);
   if (most >= kLanes)
     out.push_back(make_for(outer, 0, simplify_(floor_div(count, kLanes)), LoopKind::kSerial,
-                           add(Expr(outer) * kLanes, kLanes)));
-  for (int64_t lanes = kLanes / 2; lanes >= 1; lanes /= 2) {
+                           lanes_at(Expr(outer) * kLanes, kLanes, false)));
+  auto add_rest = [&](const Expr& holds, int64_t lanes, bool is_last) {
+    if (as_int(holds) == 0) return;
     const Var base("base");
-    simplify_.set(base, {0, std::max<int64_t>(most - lanes, 0)});
-    simplify_.assume(count - lanes - base);
-    Stmt one =
-        make_let(base, simplify_(floor_div(count, 2 * lanes) * (2 * lanes)), add(base, lanes));
-    const Expr holds = simplify_(at_least(floor_mod(count, 2 * lanes), lanes));
-    if (as_int(holds) != 0) out.push_back(make_if(holds, std::move(one)));
-  }
+    simplify_.set(base, {0, std::max<int64_t>(most - 1, 1)});
+    simplify_.assume(count - (is_last ? 1 : lanes) - base);
+    const int64_t before = is_last ? lanes : 2 * lanes;
+    Stmt one = make_let(base, simplify_(floor_div(count, before) * before),
+                        lanes_at(base, lanes, is_last));
+    out.push_back(as_int(holds) == 1 ? std::move(one) : make_if(holds, std::move(one)));
+  };
+  constexpr int64_t kLast = kLanes / 2;
+  add_rest(simplify_(at_least(floor_mod(count, kLanes), kLast)), kLast, false);
+  add_rest(simplify_(at_least(floor_mod(count, kLast), 1)), kLast, true);
   return make_block(std::move(out));
 }
 

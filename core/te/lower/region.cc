@@ -15,7 +15,9 @@ constexpr int64_t kWide = int64_t{1} << 40;  // wider reaches are the whole dime
 void RegionFinder::scan(const Stmt& stmt) {
   if (stmt.is_empty()) return;
   if (const For* v = std::get_if<For>(&stmt->kind)) return loop(*v);
-  if (const Let* v = std::get_if<Let>(&stmt->kind)) inner_[v->var.id()] = std::nullopt;
+  if (const Let* v = std::get_if<Let>(&stmt->kind))
+    inner_[v->var.id()] =
+        v->value.dtype() == DType::kI64 ? reach(simplify_(v->value)) : std::nullopt;
   map_parts(
       stmt,
       [&](const Expr& x) {
@@ -99,12 +101,28 @@ Range RegionFinder::within(const std::optional<Reach>& reach, const Expr& extent
   return {simplify_(lo), count};
 }
 
-// Limits a box to a dimension that a run gives: the whole of it where the box may leave it.
+// Limits a box to a dimension that a run gives: where the box may leave it, to the rest of it, if
+// that is a number of the sizes alone, else to the whole.
 Range RegionFinder::within_open(const Reach& reach, const Expr& extent) {
   const Expr count = reach.count.is_empty() ? Expr(reach.width + 1) : reach.count;
-  const bool is_inside =
-      simplify_.bounds(reach.lo).lo >= 0 && simplify_.is_natural(extent - reach.lo - count);
-  return is_inside ? Range{reach.lo, count} : Range{0, extent};
+  if (simplify_.bounds(reach.lo).lo < 0) return {0, extent};
+  if (simplify_.is_natural(extent - reach.lo - count)) return {reach.lo, count};
+  const std::optional<Expr> rest = rest_of(extent, simplify_.with_values(reach.lo));
+  return rest ? Range{reach.lo, *rest} : Range{0, extent};
+}
+
+// Returns what whole tiles, as many as begin at `lo`, leave of an extent: T % 6 from T / 6 * 6 on.
+std::optional<Expr> RegionFinder::rest_of(const Expr& extent, const Expr& lo) {
+  std::optional<Expr> out;
+  any_node(lo, [&](const Expr& node) {
+    const Binary* v = std::get_if<Binary>(&node->kind);
+    const std::optional<int64_t> factor = v == nullptr ? std::nullopt : as_int(v->b);
+    if (v == nullptr || v->op != BinaryOp::kMultiply || factor.value_or(0) < 2) return false;
+    const Expr rest = simplify_(floor_mod(extent, *factor));
+    if (is_of_sizes(rest) && as_int(simplify_(extent - lo - rest)) == 0) out = rest;
+    return out.has_value();
+  });
+  return out;
 }
 
 std::optional<Reach> RegionFinder::reach(const Expr& x) {

@@ -38,6 +38,7 @@ class RegionFinder {
   std::optional<Reach> join(const std::optional<Reach>& a, const std::optional<Reach>& b);
   Range within(const std::optional<Reach>& reach, const Expr& extent);
   Range within_open(const Reach& reach, const Expr& extent);
+  std::optional<Expr> rest_of(const Expr& extent, const Expr& lo);
   std::optional<Reach> reach(const Expr& x);
   std::optional<Reach> reach_of(const Expr& x);
   bool moves_inside(const Expr& x) const;

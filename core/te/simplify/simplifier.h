@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Simplifies many expressions in one context. Results are interned: equal ones are the same node.
+#include "byoc/te/rewrite.h"
 #include "core/te/interner.h"
 #include "core/te/simplify/linear.h"
 
@@ -22,6 +23,10 @@ class Simplifier {
   void assume(const Expr& x);
   /// Returns true when an expression is certainly at least 0.
   bool is_natural(const Expr& x);
+  /// Keeps the value of a variable of a Let, for `with_values`.
+  void define(const Var& var, const Expr& value) { values_[var.id()] = with_values(value); }
+  /// Returns an expression with the values of such variables for them.
+  Expr with_values(const Expr& x);
 
  private:
   using Constant = std::optional<int64_t>;
@@ -63,6 +68,7 @@ class Simplifier {
   Bounds bounds_;
   Interner interner_;
   std::vector<Linear> facts_;               // at least 0
+  VarMap values_;                           // of variables of Lets
   std::unordered_set<const void*> opaque_;  // sums too long to be split into terms
   std::unordered_map<const void*, std::pair<Expr, Expr>> done_;
 };

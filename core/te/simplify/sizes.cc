@@ -143,6 +143,10 @@ std::optional<Expr> Simplifier::open_division(const Binary& v) {
 
 void Simplifier::assume(const Expr& x) { facts_.push_back(linear((*this)(x))); }
 
+Expr Simplifier::with_values(const Expr& x) {
+  return values_.empty() ? x : (*this)(Substitution(values_)(x));
+}
+
 bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x))); }
 
 namespace {

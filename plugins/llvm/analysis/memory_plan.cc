@@ -16,6 +16,15 @@ namespace {
 constexpr uint64_t kMaxStackBytes = 64 << 10;  // per function; other tensors use the workspace
 constexpr uint64_t kAlign = 64;
 
+// Keeps rows of the largest size from being a multiple of a page, as all would share a few
+// places of the first cache.
+void spread_rows(Home& home) {
+  constexpr uint64_t kPage = 4096;
+  const size_t item = dtype_size(home.tensor.dtype());
+  if (home.elements > 0 && home.bytes() % kPage == 0)
+    home.elements += static_cast<int64_t>(kAlign / item);
+}
+
 // Numbers statements in the order of a walk. The live range of a tensor is from the first to the
 // last statement that accesses it. An access in a loop inside the tensor's scope extends the live
 // range to the whole of the outermost such loop.
@@ -65,13 +74,15 @@ Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) 
     home.dims.push_back(bounds.hi);
   }
   home.strides.resize(home.dims.size());
+  const bool is_own = kind != Home::kArgument;
   te::Expr step = 1;
   for (size_t k = home.dims.size(); k-- > 0;) {
     home.strides[k] = home.elements;
     home.steps.insert(home.steps.begin(), step);
     if (__builtin_mul_overflow(home.elements, home.dims[k], &home.elements))
       return unimplemented(cat("tensor ", tensor.name(), " is larger than any memory"));
-    if (home.is_open) step = te::simplify(step * tensor.shape()[k]);
+    if (is_own && k > 0 && home.is_open) spread_rows(home);
+    if (home.is_open && !is_own) step = te::simplify(step * tensor.shape()[k]);
     else step = home.elements;
   }
   home.has_open_steps = std::ranges::any_of(
