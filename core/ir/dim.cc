@@ -343,6 +343,18 @@ std::optional<Dim> dim_exact_quotient(Dim a, Dim b) {
   return out.ok() ? std::optional(*out) : std::nullopt;
 }
 
+Result<Dim> element_count(const Shape& shape) {
+  if (is_static(shape)) {
+    BYOC_TRY(const int64_t count, num_elements(shape));
+    return Dim(count);
+  }
+  Dim out(1);
+  for (Dim dim : shape) {
+    BYOC_TRY(out, dim_product(out, dim));
+  }
+  return out;
+}
+
 std::vector<Dim> sizes_in(Dim dim) {
   if (dim.is_static()) return {};
   if (!dim.is_expression()) return {dim};

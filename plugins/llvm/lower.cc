@@ -98,7 +98,6 @@ Result<std::vector<KernelGroup>> groups_of_graph(const FunctionToLower& function
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_function(function.graph_json, function.facts));
   const Function& body = module.function(module.entry);
-  if (has_open_sizes(module)) return std::vector<KernelGroup>();  // families match numbers
   const auto params = static_cast<uint32_t>(std::ranges::count_if(
       body.nodes, [](const Node& node) { return std::holds_alternative<Param>(node.kind); }));
   std::vector<KernelGroup> out = groups_of(body);

@@ -11,6 +11,7 @@
 #include "core/codegen/kernels/group_kernels.h"
 
 #include "byoc/host/plugins.h"
+#include "byoc/ir/dim.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/abi.h"
 #include "core/codegen/kernels/joins.h"
@@ -24,9 +25,35 @@ namespace {
 
 constexpr uint32_t kUnread = UINT32_MAX, kMixed = UINT32_MAX - 1, kNoGroup = UINT32_MAX;
 
-int64_t elements(TypeId type) {
-  Result<int64_t> n = num_elements(type->shape);
-  return n.ok() ? *n : -1;
+// Returns the number of elements; of counted dims as many as there may be.
+Dim elements(TypeId type) {
+  const Shape& shape = type->shape;
+  Result<Dim> count = element_count(has_counted(shape) ? at_bounds(shape) : shape);
+  return count.ok() ? *count : Dim(Dim::kUnbounded);
+}
+
+// Adds numbers without the arithmetic of dims, which takes longer.
+Result<Dim> sum_of(const std::vector<Dim>& all) {
+  int64_t number = 0;
+  Dim out(0);
+  for (Dim one : all) {
+    int64_t sum = 0;
+    if (one.is_static() && !__builtin_add_overflow(number, one.extent(), &sum)) {
+      number = sum;
+      continue;
+    }
+    BYOC_TRY(out, dim_sum(out, one));
+  }
+  return out == Dim(0) ? Dim(number) : dim_sum(out, Dim(number));
+}
+
+// Returns whether a run may have more elements of `a` than of `b`.
+bool may_exceed(const std::vector<Dim>& a, const std::vector<Dim>& b) {
+  const Result<Dim> x = sum_of(a), y = sum_of(b);
+  if (!x.ok() || !y.ok()) return true;
+  if (x->is_static() && y->is_static()) return x->extent() > y->extent();
+  const Result<Dim> more = dim_difference(*x, *y);
+  return more.ok() && more->max() > 0;
 }
 
 // Visits nodes from the last to the first, so that the readers of a node have their kernels before
@@ -49,7 +76,7 @@ class Grouper {
  private:
   struct Kernel {
     uint32_t region;  // of its last op
-    int64_t size;     // elements of its last op
+    Dim size;         // elements of its last op
     uint64_t ops = 1, max_ops;
     bool has_center = false;  // an anchor or a reduction
     bool is_closed = false;   // no more ops may join
@@ -73,7 +100,7 @@ class Grouper {
     uint32_t kernel = kUnread;  // once the last node was visited
   };
   const Call& call(uint32_t node) const { return std::get<Call>(function_.nodes[node].kind); }
-  int64_t size(uint32_t node) const { return elements(function_.nodes[node].types[0]); }
+  Dim size(uint32_t node) const { return elements(function_.nodes[node].types[0]); }
   uint64_t max_ops(uint32_t node) const;
   bool is_last(uint32_t node) const {
     return group_of_[node] != kNoGroup && groups_[group_of_[node]].last == node;
@@ -119,12 +146,12 @@ uint64_t Grouper::max_ops(uint32_t node) const {
 // Returns whether an op that moves elements makes more of them than it reads. O(operands).
 bool Grouper::swells(uint32_t reader) const {
   if (call(reader).op->kind != FusionKind::kInjective) return false;
-  int64_t given = 0, made = 0;
+  std::vector<Dim> given, made;
   for (ValueId arg : function_.args(function_.nodes[reader]))
-    given += elements(function_.type(arg));
+    given.push_back(elements(function_.type(arg)));
   for (size_t k = 0; k < function_.nodes[reader].types.size(); ++k)
-    made += elements(function_.nodes[reader].types[k]);
-  return made > given;
+    made.push_back(elements(function_.nodes[reader].types[k]));
+  return may_exceed(made, given);
 }
 
 // Returns whether an element of `value` would be computed more than once if the reader computed it

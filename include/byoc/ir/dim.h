@@ -23,6 +23,9 @@ Result<Dim> dim_min(Dim a, Dim b);                      ///< the smaller one
 Result<Dim> dim_max(Dim a, Dim b);                      ///< the larger one
 /// Returns a / b where every term of `a` has the factor b; nullopt where that is not known.
 std::optional<Dim> dim_exact_quotient(Dim a, Dim b);
+/// Returns the product of the dims: equal for shapes that have as many elements in every run, as
+/// far as that follows from their expressions.
+Result<Dim> element_count(const Shape& shape);
 
 /// Returns the named sizes that a dim is made of, by name: none of a number, itself of a named one.
 std::vector<Dim> sizes_in(Dim dim);

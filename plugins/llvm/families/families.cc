@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/dim.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/schedule.h"
@@ -54,12 +55,21 @@ struct Wishes {
   std::string text;
 };
 
+bool has_open_type(const Node& node) {
+  for (size_t k = 0; k < node.types.size(); ++k) {
+    if (has_open(node.types[k]->shape)) return true;
+  }
+  return false;
+}
+
 /// The matches of all families in one function.
 class Matches {
  public:
-  explicit Matches(const Function& function) : wishes_(function) {
+  explicit Matches(const Function& function)
+      : wishes_(function), is_open_(std::ranges::any_of(function.nodes, has_open_type)) {
+    for (const Node& node : function.nodes) has_open_type_.push_back(has_open_type(node));
     for (const Family* family : kFamilies) {
-      if (family->find == nullptr || wishes_.excludes(*family)) continue;
+      if (family->find == nullptr || excludes(*family)) continue;
       for (Match& match : family->find(function, wishes_.prefers(*family)))
         add(*family, std::move(match));
     }
@@ -77,7 +87,12 @@ class Matches {
     return known == of_node_.end() ? nullptr : &found_[known->second];
   }
   const Wishes& wishes() const { return wishes_; }
+  /// Returns true for a family that the function does without.
+  bool excludes(const Family& family) const {
+    return wishes_.excludes(family) || (is_open_ && !family.declines_open.empty());
+  }
   bool has_one_kernel() const { return has_one_kernel_; }
+  bool has_open_result(uint32_t node) const { return has_open_type_[node]; }
 
  private:
   void add(const Family& family, Match match) {
@@ -99,6 +114,8 @@ class Matches {
   }
 
   Wishes wishes_;
+  bool is_open_;                     // some type of the function is
+  std::vector<bool> has_open_type_;  // per node
   std::vector<Found> found_;
   std::map<uint32_t, size_t> of_node_;  // -> in found_
   bool has_one_kernel_ = true;
@@ -132,10 +149,12 @@ void add_computes(const Matches& matches, const te::Site& site, Strategies& out)
   const Matches::Found* found = matches.at(site.node);
   std::vector<std::pair<size_t, size_t>> preferred;  // ranges of `out`
   for (const Family* family : kFamilies) {
-    if (family->add_computes == nullptr || matches.wishes().excludes(*family)) continue;
+    if (family->add_computes == nullptr || matches.excludes(*family)) continue;
     if (found != nullptr && found->family != family) continue;
     const size_t first = out.size();
-    family->add_computes({site, found == nullptr ? nullptr : &found->match}, out);
+    family->add_computes(
+        {site, found == nullptr ? nullptr : &found->match, matches.has_open_result(site.node)},
+        out);
     if (matches.wishes().prefers(*family) && out.size() > first)
       preferred.emplace_back(first, out.size());
   }
@@ -203,19 +222,24 @@ Status check_families(std::string_view text) {
   return {};
 }
 
-te::StrategyTable strategies() {
+te::StrategyTable strategies() { return strategies(OpenFunctions()); }
+
+te::StrategyTable strategies(OpenFunctions open_of) {
   struct Known {  // of the function at hand, and of composites that it calls
     std::map<const Function*, Matches> matches;
   };
-  return
-      [direct = te::direct_strategies(), known = std::make_shared<Known>()](const te::Site& site) {
-        auto at = known->matches.find(site.function);
-        if (at == known->matches.end())
-          at = known->matches.emplace(site.function, Matches(*site.function)).first;
-        Strategies out = direct(site);
-        if (!out.empty()) add_computes(at->second, site, out);
-        return out;
-      };
+  return [direct = te::direct_strategies(), known = std::make_shared<Known>(),
+          open_of = std::move(open_of)](const te::Site& site) {
+    auto at = known->matches.find(site.function);
+    if (at == known->matches.end()) {
+      const auto open = open_of.find(site.function);
+      const Function& function = open == open_of.end() ? *site.function : *open->second;
+      at = known->matches.emplace(site.function, Matches(function)).first;
+    }
+    Strategies out = direct(site);
+    if (!out.empty()) add_computes(at->second, site, out);
+    return out;
+  };
 }
 
 namespace {

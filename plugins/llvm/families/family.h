@@ -22,12 +22,17 @@ struct Match {
 struct FamilyCall {
   const te::Site& site;
   const Match* match = nullptr;
+  /// The result has open sizes, for which the types of the site have numbers.
+  bool is_open = false;
 };
 using Strategies = std::vector<te::Strategy>;
 
 /// A row of the list. Functions that a family does without are null.
 struct Family {
   std::string_view name;
+  /// The reason why functions with open sizes do without the family; "": it finds kernels in them,
+  /// and of its computes they have those with `takes_open`.
+  std::string_view declines_open = "";
   /// Finds kernels of several anchors in a function: where they pay, or with `anywhere` all that
   /// the family can compute. The host keeps their ops together (groups_of), and they have the
   /// computes of this family and the direct ones only. Matches have no nodes in common. Linear.
@@ -55,6 +60,11 @@ Status check_families(std::string_view text);
 /// function with several anchors that no family has matched has computes with a generic schedule
 /// only, as the families schedule Dags of one. One table for one translation.
 te::StrategyTable strategies();
+/// Functions with open sizes, by the same functions with numbers for them.
+using OpenFunctions = std::map<const Function*, const Function*>;
+/// The strategies of functions with numbers for open sizes: kernels of several anchors are found in
+/// the open functions, so that what a match relies on holds in every run.
+te::StrategyTable strategies(OpenFunctions open_of);
 /// Translates the entry of a module with these strategies. Stages that neither an output nor a
 /// check reads are left out: of a product whose shape alone is read there is nothing to schedule.
 /// Errors: those of translate_to_te.

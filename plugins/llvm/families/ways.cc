@@ -36,7 +36,7 @@ std::span<const uint32_t> Ways::readers(uint32_t node) const {
 bool Ways::is_op(uint32_t node, std::string_view name) const {
   return call(node) != nullptr && call(node)->op->name == name &&
          function_.nodes[node].types.size() == 1 && type(node)->dtype == DType::kF32 &&
-         is_static(type(node)->shape);
+         !has_counted(type(node)->shape);
 }
 
 // Returns true for an op that computes each element of its result from one of each operand.

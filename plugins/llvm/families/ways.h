@@ -27,7 +27,7 @@ class Ways {
   TypeId type(uint32_t node) const { return function_.nodes[node].types[0]; }
   /// Returns the nodes that read a node, one entry per operand; UINT32_MAX for a result.
   std::span<const uint32_t> readers(uint32_t node) const;
-  /// Returns true for a call of the op `name` with one result, of f32 and static shape.
+  /// Returns true for a call of the op `name` with one result, of f32; dims may be open.
   bool is_op(uint32_t node, std::string_view name) const;
   /// Returns the way from a value that has one reader back to a node for which `is_end` is true,
   /// through ops that compute each element from one of each operand, all of the value's type, and

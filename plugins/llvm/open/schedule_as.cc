@@ -43,8 +43,8 @@ class Replay {
   Status widen(te::Step& step) {
     BYOC_TRY(const te::Expr own, open_.extent(step.stage, step.names[0]));
     BYOC_TRY(const te::Expr number, nominal_.extent(step.stage, step.names[0]));
-    const int64_t count = te::as_int(number).value_or(0);
-    if (!te::as_int(own) && step.numbers[0] >= count)
+    const std::optional<int64_t> count = te::as_int(te::simplify(number));
+    if (!te::as_int(te::simplify(own)) && count && step.numbers[0] >= *count)
       step.numbers[0] = std::max(step.numbers[0], te::bounds_of(own).hi);
     return {};
   }

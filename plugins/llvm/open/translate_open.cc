@@ -2,7 +2,6 @@
 #include "plugins/llvm/open/translate_open.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "byoc/base/check.h"
@@ -121,6 +120,7 @@ class Chosen {
     for (const auto& [name, function] : nominal.functions)
       functions_[&function] = &open.functions.at(name);
   }
+  const OpenFunctions& functions() const { return functions_; }
   te::StrategySelector selector() {
     return [this](const te::Site& site, std::span<const te::Strategy> all) {
       return choose(site, all);
@@ -175,7 +175,7 @@ class Chosen {
     return strategy.compute(builder, inputs, types, *site.attrs).status();
   }
 
-  std::map<const Function*, const Function*> functions_;
+  OpenFunctions functions_;
   std::vector<te::Strategy> chosen_;
   size_t next_ = 0;
 };
@@ -208,7 +208,8 @@ Result<OpenDag> translate_open(const IRModule& module, const te::Target& target)
   BYOC_TRY(const IRModule nominal, nominal_module(module));
   Chosen chosen(module, nominal);
   OpenDag out;
-  BYOC_TRY(out.nominal, translate(nominal, target, chosen.selector()));
+  BYOC_TRY(out.nominal,
+           translate(nominal, target, chosen.selector(), strategies(chosen.functions())));
   BYOC_TRY(out.open, translate(module, target, te::by_level(), chosen.again()));
   const bool fits = std::ranges::equal(out.open.stages, out.nominal.stages, {}, &te::Stage::name,
                                        &te::Stage::name);

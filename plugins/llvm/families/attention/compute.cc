@@ -22,18 +22,23 @@ Exprs with(Exprs at, std::initializer_list<Expr> more) {
   return at;
 }
 
+Expr panels_along(const Expr& columns, int64_t lanes) {
+  if (const std::optional<int64_t> count = te::as_int(columns)) return (*count + lanes - 1) / lanes;
+  return floor_div(columns + (lanes - 1), lanes);
+}
+
 // Returns the matrices y [.., k, n] in panels of columns, [.., n / lanes, k, lanes].
 Tensor panels_of(te::Builder& builder, std::string_view name, const Tensor& y, int64_t lanes) {
   const size_t rank = y.rank();
-  const int64_t columns = *te::as_int(y.shape()[rank - 1]);
+  const Expr columns = y.shape()[rank - 1];
+  const bool is_whole = te::as_int(columns).value_or(1) % lanes == 0;
   Exprs shape(y.shape().begin(), y.shape().end() - 2);
-  shape = with(std::move(shape), {(columns + lanes - 1) / lanes, y.shape()[rank - 2], lanes});
+  shape = with(std::move(shape), {panels_along(columns, lanes), y.shape()[rank - 2], lanes});
   return builder.compute(std::string(name), shape, [&](const Exprs& i) {
     const Expr column = i[rank - 2] * lanes + i[rank];
     const Expr value = y(with(Exprs(i.begin(), i.begin() + static_cast<ptrdiff_t>(rank) - 2),
                               {i[rank - 1], column}));
-    return columns % lanes == 0 ? value
-                                : te::select(column < columns, value, te::constant(DType::kF32, 0));
+    return is_whole ? value : te::select(column < columns, value, te::constant(DType::kF32, 0));
   });
 }
 
@@ -44,14 +49,14 @@ Tensor queries_of(te::Builder& builder, const Tensor& x) {
 }  // namespace
 
 ComputeFn compute_of(bool is_scores, int64_t lanes) {
-  return [is_scores, lanes](te::Builder& builder, std::span<const Tensor> in, Types out,
-                            const Attrs&) -> Result<std::vector<Tensor>> {
+  return with_open_sizes([is_scores, lanes](te::Builder& builder, std::span<const Tensor> in,
+                                            Types out,
+                                            const Attrs&) -> Result<std::vector<Tensor>> {
     const Tensor x = is_scores ? queries_of(builder, in[0]) : in[0];
     const Tensor panels = panels_of(builder, is_scores ? kKeys : kValues, in[1], lanes);
     const Exprs whole = te::extents_of(*out[0]);
     Exprs shape = whole;
-    const int64_t columns = *te::as_int(shape.back());
-    shape.back() = (columns + lanes - 1) / lanes * lanes;
+    shape.back() = panels_along(shape.back(), lanes) * lanes;
     const Expr terms = x.shape().back();
     const Tensor sums = builder.reduce(
         std::string(is_scores ? kScores : kResults), shape, {terms}, te::sum_of(DType::kF32),
@@ -63,7 +68,7 @@ ComputeFn compute_of(bool is_scores, int64_t lanes) {
         });
     return std::vector<Tensor>{
         builder.compute("matmul", whole, [&](const Exprs& i) { return sums(i); })};
-  };
+  });
 }
 
 }  // namespace byoc::llvm_plugin::attention

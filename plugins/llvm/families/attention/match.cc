@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "byoc/ir/dim.h"
 #include "byoc/op/op.h"
 #include "plugins/llvm/families/ways.h"
 
@@ -12,9 +13,25 @@ namespace {
 
 constexpr int64_t kLeastScores = 16;  // rows, and columns
 
-int64_t elements(TypeId type) {
-  Result<int64_t> count = num_elements(type->shape);
-  return count.ok() ? *count : -1;
+// Returns the number of elements; nullopt where dims are counted.
+std::optional<Dim> elements(TypeId type) {
+  Result<Dim> count = element_count(type->shape);
+  return count.ok() ? std::optional(*count) : std::nullopt;
+}
+
+// Returns true where every run has as many elements of both.
+bool have_as_many(TypeId a, TypeId b) {
+  const std::optional<Dim> own = elements(a), other = elements(b);
+  return own && other && *own == *other;
+}
+
+// Returns true where no run has more elements of `a` than of `b`.
+bool never_exceeds(TypeId a, TypeId b) {
+  const std::optional<Dim> own = elements(a), other = elements(b);
+  if (!own || !other) return false;
+  if (own->is_static() && other->is_static()) return own->extent() <= other->extent();
+  const Result<Dim> more = dim_difference(*own, *other);
+  return !more.ok() || more->max() == 0;
 }
 
 class Finder : Ways {
@@ -31,7 +48,7 @@ class Finder : Ways {
   void add_operands(Match& match) const;
   void add_masks(Match& match, uint32_t scores) const;
   bool may_copy(uint32_t node, const std::set<uint32_t>& copies) const;
-  bool may_feed(uint32_t node, const std::set<uint32_t>& own, int64_t scores) const;
+  bool may_feed(uint32_t node, const std::set<uint32_t>& own, TypeId scores) const;
   bool reads_again(uint32_t reader, uint32_t node) const;
   bool scales_moved(uint32_t node) const;
 
@@ -43,7 +60,7 @@ bool Finder::is_product(uint32_t node) const {
   if (!is_op(node, "matmul")) return false;
   return std::ranges::all_of(operands(node), [&](ValueId arg) {
     const byoc::Shape& shape = function().type(arg)->shape;
-    return shape.size() >= 2 && is_static(shape);
+    return shape.size() >= 2 && !has_counted(shape);
   });
 }
 
@@ -54,15 +71,17 @@ bool Finder::is_softmax(uint32_t node) const {
   return axis == -1 || axis == rank - 1;
 }
 
-// Returns true for scores with the rows of the result, and enough of them.
+// Returns true for scores with the rows of the result, and enough of them, of open ones in the
+// largest run. No run has an empty product.
 bool Finder::is_large(uint32_t scores, uint32_t values) const {
-  const Ints of = static_extents(type(scores)->shape);
-  const Ints result = static_extents(type(values)->shape);
+  const byoc::Shape &of = type(scores)->shape, &result = type(values)->shape;
   const bool has_rows = of.size() == result.size() &&
                         std::equal(of.begin(), of.end() - 1, result.begin(), result.end() - 1);
   const byoc::Shape& queries = function().type(operands(scores)[0])->shape;
-  return has_rows && of[of.size() - 2] >= least_scores_ && of.back() >= least_scores_ &&
-         result.back() > 0 && queries.back().extent() > 0;
+  auto is_large = [&](Dim dim) { return dim.min() > 0 && dim.max() >= least_scores_; };
+  return has_rows && is_large(of[of.size() - 2]) && is_large(of.back()) &&
+         result.back().is_static() && result.back().min() > 0 && queries.back().is_static() &&
+         queries.back().min() > 0;
 }
 
 std::optional<Match> Finder::match_of(uint32_t values) const {
@@ -91,9 +110,9 @@ bool Finder::reads_again(uint32_t reader, uint32_t node) const {
     case FusionKind::kElementwise:
       return false;
     case FusionKind::kBroadcast:
-      return elements(type(reader)) != elements(type(node));
+      return !have_as_many(type(reader), type(node));
     case FusionKind::kInjective:
-      return elements(type(reader)) > elements(type(node));
+      return !never_exceeds(type(reader), type(node));
     default:
       return true;
   }
@@ -104,7 +123,7 @@ bool Finder::reads_again(uint32_t reader, uint32_t node) const {
 bool Finder::scales_moved(uint32_t node) const {
   std::optional<uint32_t> moved;
   for (ValueId arg : operands(node)) {
-    if (elements(function().type(arg)) == 1) continue;
+    if (elements(function().type(arg)) == Dim(1)) continue;
     if (moved) return false;
     moved = arg.node;
   }
@@ -152,12 +171,12 @@ void Finder::add_operands(Match& match) const {
 
 // Returns true for arithmetic on as many elements as there are scores, such as of a mask, which is
 // done where it is read: its readers are in the kernel, and read each element once.
-bool Finder::may_feed(uint32_t node, const std::set<uint32_t>& own, int64_t scores) const {
+bool Finder::may_feed(uint32_t node, const std::set<uint32_t>& own, TypeId scores) const {
   if (call(node) == nullptr || is_taken_[node] || function().nodes[node].types.size() != 1)
     return false;
   const FusionKind kind = call(node)->op->kind;
   const bool is_arithmetic = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast;
-  return is_arithmetic && elements(type(node)) == scores &&
+  return is_arithmetic && have_as_many(type(node), scores) &&
          std::ranges::all_of(readers(node), [&](uint32_t reader) {
            return own.contains(reader) && !reads_again(reader, node);
          });
@@ -173,7 +192,7 @@ void Finder::add_masks(Match& match, uint32_t scores) const {
   while (!next.empty()) {
     const uint32_t node = *next.rbegin();
     next.erase(node);
-    if (own.contains(node) || !may_feed(node, own, elements(type(scores)))) continue;
+    if (own.contains(node) || !may_feed(node, own, type(scores))) continue;
     own.insert(node);
     for (ValueId arg : operands(node)) next.insert(arg.node);
   }

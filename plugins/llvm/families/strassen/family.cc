@@ -85,7 +85,10 @@ bool owns(std::string_view compute) { return compute == kCompute; }
 
 }  // namespace
 
-extern const Family kFamily{
-    .name = "strassen", .add_computes = add_computes, .owns = owns, .schedules = schedules};
+extern const Family kFamily{.name = "strassen",
+                            .declines_open = "quarters of rows need numbers",
+                            .add_computes = add_computes,
+                            .owns = owns,
+                            .schedules = schedules};
 
 }  // namespace byoc::llvm_plugin::strassen
