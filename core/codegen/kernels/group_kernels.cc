@@ -52,8 +52,8 @@ bool may_exceed(const std::vector<Dim>& a, const std::vector<Dim>& b) {
   const Result<Dim> x = sum_of(a), y = sum_of(b);
   if (!x.ok() || !y.ok()) return true;
   if (x->is_static() && y->is_static()) return x->extent() > y->extent();
-  const Result<Dim> more = dim_difference(*x, *y);
-  return more.ok() && more->max() > 0;
+  const std::optional<Dim> times = dim_exact_quotient(*y, *x);
+  return !times || times->min() < 1;
 }
 
 // Visits nodes from the last to the first, so that the readers of a node have their kernels before

@@ -43,7 +43,7 @@ class Planner {
     uint32_t enter;
     std::vector<const void*> touched;  // tensors allocated directly outside of this loop
   };
-  Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset);
+  Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset, bool is_spread = false);
   Status walk(const te::Stmt& stmt);
   Status walk_loop(const te::StmtNode& node, const te::For& loop);
   Status walk_alloc(const te::Alloc& alloc);
@@ -60,7 +60,7 @@ class Planner {
   uint64_t stack_bytes_ = 0;
 };
 
-Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) {
+Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset, bool is_spread) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
   Home home{kind, offset, tensor, {}, {}, 1};
   for (const te::Expr& extent : tensor.shape()) {
@@ -74,15 +74,14 @@ Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset) 
     home.dims.push_back(bounds.hi);
   }
   home.strides.resize(home.dims.size());
-  const bool is_own = kind != Home::kArgument;
   te::Expr step = 1;
   for (size_t k = home.dims.size(); k-- > 0;) {
     home.strides[k] = home.elements;
     home.steps.insert(home.steps.begin(), step);
     if (__builtin_mul_overflow(home.elements, home.dims[k], &home.elements))
       return unimplemented(cat("tensor ", tensor.name(), " is larger than any memory"));
-    if (is_own && k > 0 && home.is_open) spread_rows(home);
-    if (home.is_open && !is_own) step = te::simplify(step * tensor.shape()[k]);
+    if (is_spread && k > 0 && home.is_open) spread_rows(home);
+    if (home.is_open && !is_spread) step = te::simplify(step * tensor.shape()[k]);
     else step = home.elements;
   }
   home.has_open_steps = std::ranges::any_of(
@@ -107,7 +106,9 @@ void Planner::touch(const te::Tensor& tensor) {
 
 Status Planner::walk_alloc(const te::Alloc& alloc) {
   const void* id = alloc.tensor.id();
-  BYOC_TRY_STATUS(add(alloc.tensor, Home::kWorkspace, 0));
+  // Tiles that one iteration makes and reads have the strides of the largest size: addresses are
+  // then one register and a number.
+  BYOC_TRY_STATUS(add(alloc.tensor, Home::kWorkspace, 0, !loops_.empty()));
   Home& home = plan_.homes.at(id);
   if (alloc.scope == te::Scope::kStack && stack_bytes_ + home.bytes() <= kMaxStackBytes) {
     home.kind = Home::kStack;

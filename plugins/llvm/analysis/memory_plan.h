@@ -17,7 +17,7 @@ struct Home {
   te::Tensor tensor;
   std::vector<int64_t> dims, strides;  // strides in elements; of open dims the upper bounds
   int64_t elements = 1;                // at these bounds
-  te::Exprs steps = {};                // the strides of a run; the bounds in memory of the kernel
+  te::Exprs steps = {};                // the strides of a run; of tiles those of the bounds
   bool is_open = false;                // a dim is given by each run
   bool has_open_steps = false;         // .. and it is not the first one
   uint64_t bytes() const { return static_cast<uint64_t>(elements) * dtype_size(tensor.dtype()); }

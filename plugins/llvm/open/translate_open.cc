@@ -7,6 +7,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/dim.h"
 #include "plugins/llvm/families/family.h"
+#include "plugins/llvm/open/flat_rows.h"
 
 namespace byoc::llvm_plugin {
 namespace {
@@ -204,7 +205,8 @@ Result<IRModule> nominal_module(const IRModule& module) {
   return out;
 }
 
-Result<OpenDag> translate_open(const IRModule& module, const te::Target& target) {
+Result<OpenDag> translate_open(const IRModule& given, const te::Target& target) {
+  const IRModule module = with_flat_rows(given);
   BYOC_TRY(const IRModule nominal, nominal_module(module));
   Chosen chosen(module, nominal);
   OpenDag out;

@@ -25,13 +25,13 @@ bool have_as_many(TypeId a, TypeId b) {
   return own && other && *own == *other;
 }
 
-// Returns true where no run has more elements of `a` than of `b`.
+// Returns true where no run has more elements of `a` than of `b`: b has them some times over.
 bool never_exceeds(TypeId a, TypeId b) {
   const std::optional<Dim> own = elements(a), other = elements(b);
   if (!own || !other) return false;
   if (own->is_static() && other->is_static()) return own->extent() <= other->extent();
-  const Result<Dim> more = dim_difference(*own, *other);
-  return !more.ok() || more->max() == 0;
+  const std::optional<Dim> times = dim_exact_quotient(*other, *own);
+  return times && times->min() >= 1;
 }
 
 class Finder : Ways {
