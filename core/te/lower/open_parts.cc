@@ -173,14 +173,16 @@ Stmt Nest::open_vectors(size_t position, const Frame& frame, const Expr& count) 
   return make_block(std::move(out));
 }
 
-// Puts the last terms of a reduction, of which some are outside, after the others: the conditions
-// of these are known. nullopt for loops that no other primitive has divided.
+// Puts the last terms of a reduction, or the last panel of a matrix, of which some are outside,
+// after the others: the conditions of these are known. nullopt for loops that no other primitive
+// has divided, and for those that other stages are computed in.
 std::optional<Stmt> Nest::open_terms(size_t position, const Frame& frame) {
   const uint32_t iter = state_.leaves[position];
   const Expr count = frame.extents[iter];
   const Binary* v = std::get_if<Binary>(&count->kind);
-  if (!state_.iters[iter].is_reduce || v == nullptr || v->op != BinaryOp::kFloorDivide ||
-      !is_of_sizes(count) || state_.iters[iter].kind != LoopKind::kSerial)
+  const bool hosts = std::ranges::any_of(state_.leaves, hosts_at_);
+  if (v == nullptr || v->op != BinaryOp::kFloorDivide || !is_of_sizes(count) ||
+      state_.iters[iter].kind != LoopKind::kSerial || (hosts && !state_.iters[iter].is_reduce))
     return std::nullopt;
   const std::optional<int64_t> factor = as_int(v->b);
   if (!factor || *factor < 2) return std::nullopt;

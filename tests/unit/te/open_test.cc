@@ -143,6 +143,80 @@ TEST(OpenSizes, ATileIsAsWideAsItsRows) {
   EXPECT_NE(text.find("stack s'1: f32[1, 4, 16]"), std::string::npos) << text;
 }
 
+// z[b, t, n] = 2 * e[b, t, n], y = z + 1, of x[b, t, n] = e
+Dag stages_of_rows(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t, 5});
+  Tensor z = b.compute("z", {e.b, e.t, 5}, [&](const Indices& i) { return x(i) + x(i); });
+  Tensor y = b.compute("y", {e.b, e.t, 5},
+                       [&](const Indices& i) { return z(i) + constant(DType::kF32, 1); });
+  return b.finish("f", {x}, {y});
+}
+
+// Blocks of rows with tiles inside: the rest of the blocks has as many rows as are left.
+TEST(OpenSizes, ARestOfBlocksHasNoMoreRowsThanAreLeft) {
+  const std::string steps =
+      "split(y, i1, 12); split(y, i1.i, 4); reorder(y, i0, i1.o, i1.i.o, i1.i.i, i2); "
+      "unroll(y, i1.i.i); compute_at(z, y, i1.o)";
+  expect_same(stages_of_rows, steps);
+  const std::string text = print(lowered(stages_of_rows(open_extents()), steps));
+  EXPECT_NE(text.find("z: f32[1, 12, 5]"), std::string::npos) << text;
+  EXPECT_NE(text.find("z'1: f32[1, floor_mod(T, 12), 5]"), std::string::npos) << text;
+}
+
+// padded[t] = t < T ? x[t] : 0 in panels of 4
+Dag panels(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t});
+  Tensor y = b.compute("y", {e.b, floor_div(e.t + 3, 4), 4}, [&](const Indices& i) {
+    const Expr at = i[1] * 4 + i[2];
+    return select(at < e.t, x(i[0], at), constant(DType::kF32, 0));
+  });
+  return b.finish("f", {x}, {y});
+}
+
+TEST(OpenSizes, OnlyTheLastPanelHasAnEnd) {
+  expect_same(panels, "vectorize(y, i2)");
+  const std::string text = print(lowered(panels(open_extents()), "vectorize(y, i2)"));
+  const size_t whole = text.find("in 0..floor_div(T, 4)"), end = text.find("select(");
+  ASSERT_NE(whole, std::string::npos) << text;
+  ASSERT_NE(end, std::string::npos) << text;
+  EXPECT_LT(text.find("1 <= floor_mod(T, 4)"), end) << text;
+  EXPECT_EQ(text.find("select(", end + 1), std::string::npos) << text;
+}
+
+// No run has a rest of 8 or fewer columns of 16, so there is no code for them.
+Dag whole_lanes(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t});
+  Tensor y = b.compute("y", {e.b, floor_div(e.t + 15, 16) * 16},
+                       [&](const Indices& i) { return x(i[0], floor_mod(i[1], e.t)); });
+  return b.finish("f", {x}, {y});
+}
+
+TEST(OpenSizes, BlocksThatNoRunHasAreLeftOut) {
+  const std::string steps = "split(y, i1, 64); unroll(y, i1.i)";
+  const std::string text = print(lowered(whole_lanes(open_extents()), steps));
+  EXPECT_EQ(text.find("if false"), std::string::npos) << text;
+  EXPECT_EQ(text.find("in 0..8"), std::string::npos) << text;
+  EXPECT_NE(text.find("in 0..16"), std::string::npos) << text;
+}
+
+// A size of at most 5 is one vector, some of whose lanes have a condition.
+TEST(OpenSizes, LanesBeyondASmallSizeStoreNothing) {
+  auto dag_of = [](const Expr& t) {
+    Builder b;
+    Tensor x = b.placeholder("x", DType::kF32, {t, t});
+    Tensor y = b.compute("y", {t, t}, [&](const Indices& i) { return x(i[0], i[1]) + x(i); });
+    return b.finish("f", {x}, {y});
+  };
+  const Var size = Var::size("B", 1, 5);
+  const LoopFunction all = lowered(dag_of(size), "split(y, i1, 8); vectorize(y, i1.i)");
+  for (int64_t t = 1; t <= 5; ++t)
+    EXPECT_EQ(run_at(all, {{size, t}}), run_at(lowered(dag_of(t), ""), {})) << print(all);
+  EXPECT_NE(print(all).find("< rest"), std::string::npos) << print(all);
+}
+
 Expr simplified(const Expr& x) { return simplify(x); }
 
 TEST(OpenSizes, FactorsHaveOneOrder) {
