@@ -63,30 +63,20 @@ class Replay {
   te::Schedule open_, nominal_;
 };
 
-// Vectorizes every stage along its last axis, and runs the first one on all threads.
-te::Schedule plain_schedule(const te::Dag& dag, const te::Target& target) {
-  te::Schedule out(dag);
-  for (const te::Stage& stage : dag.stages) {
-    const te::Compute* compute = topi::compute_of(stage);
-    if (compute == nullptr || compute->axes.empty()) continue;
-    if (compute->axes.size() > 1 && target.threads > 1)
-      (void)out.parallel(stage.name, compute->axes[0].var.name()).ok();
-    if (!compute->reduce.empty()) continue;
-    const std::string inner = compute->axes.back().var.name();
-    const int64_t lanes = std::max<int64_t>(target.lanes(dtype_size(stage.outputs[0].dtype())), 2);
-    if (out.split(stage.name, inner, lanes).ok())
-      (void)out.vectorize(stage.name, inner + ".i").ok();
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<te::Schedule> schedule_as(const te::Dag& dag, const te::Dag& nominal, const te::Trace& trace,
                                  const te::Target& target) {
   Replay replay(dag, nominal, target);
   for (const te::Step& step : trace.steps) {
-    if (!replay.run(step).ok()) return plain_schedule(dag, target);
+    Status status = replay.run(step);
+    if (status.ok()) continue;
+    return failed(cat("the schedule of ", dag.name,
+                      " with numbers for its open sizes does not fit ",
+                      "the function itself: ", status.message()))
+        .with_slug("open-schedule")
+        .with_help(
+            "--shape with numbers in place of ranges compiles each size; please report the model");
   }
   return replay.take();
 }

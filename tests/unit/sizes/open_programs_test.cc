@@ -253,6 +253,20 @@ TEST_P(OpenEncoder, GivesTheValuesOfPytorch) {
   }
 }
 
+// What is one kernel with numbers is one with open sizes.
+TEST(OpenPrograms, HaveAsManyKernelsAsWithNumbers) {
+  Byoc byoc;
+  const std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_llvm.so";
+  if (!std::filesystem::exists(plugin)) GTEST_SKIP() << "llvm is not built";
+  const std::string model = std::string(BYOC_SOURCE_DIR) + "/tests/models/open/encoder.onnx";
+  for (const char* sizes : {"--shape B=1..4 --shape T=2..128", "--shape B=2 --shape T=64"}) {
+    const Ran ran = byoc("compile " + model + " " + sizes + " --compiler llvm --json -o " +
+                         byoc.file("kernels.byoc"));
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"steps\": 16,")) << sizes;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Plugins, OpenEncoder, testing::Values("json", "llvm", "onednn"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -8,7 +8,10 @@
 #include "byoc/op/registry.h"
 #include "byoc/text/text.h"
 #include "plugins/llvm/constants/kernel_loops.h"
+#include "plugins/llvm/families/family.h"
 #include "plugins/llvm/machine/machine.h"
+#include "plugins/llvm/open/flat_rows.h"
+#include "plugins/llvm/open/schedule_as.h"
 #include "plugins/llvm/open/translate_open.h"
 #include "support/evaluate.h"
 #include "unit/llvm/run_loops.h"
@@ -174,6 +177,77 @@ TEST(OpenSizes, OfProductsOfTwoOperands) {
     return cat("fn main(%p: f32[", d[0], ",2,", d[1], ",", d[1], "], %v: f32[", d[0], ",2,", d[1],
                ",16]) {\n  %0 = matmul(%p, %v)\n  return %0\n}\n");
   });
+}
+
+// One layer of attention, with a mask and with heads that are moved out of rows.
+std::string attention(const std::vector<std::string>& d) {
+  return cat(
+      "fn main(%x: f32[", d[0], ",", d[1], ",48], %m: f32[", d[0], ",1,1,", d[1], "]) {\n",
+      "  %0 = reshape(%x) {shape=[0,0,3,2,8]}\n", "  %1 = transpose(%0) {perm=[2,0,3,1,4]}\n",
+      "  %2 = slice(%1) {axes=[0], ends=[1], starts=[0]}\n", "  %3 = squeeze(%2) {axes=[0]}\n",
+      "  %4 = slice(%1) {axes=[0], ends=[2], starts=[1]}\n", "  %5 = squeeze(%4) {axes=[0]}\n",
+      "  %6 = slice(%1) {axes=[0], ends=[3], starts=[2]}\n", "  %7 = squeeze(%6) {axes=[0]}\n",
+      "  %8 = transpose(%5) {perm=[0,1,3,2]}\n",
+      "  %9 = matmul(%3, %8)\n  %10 = add(%9, %m)\n  %11 = softmax(%10)\n",
+      "  %12 = matmul(%11, %7)\n  return %12\n}\n");
+}
+
+TEST(OpenSizes, OfAttention) {
+  for (uint32_t threads : {1, 3}) expect_all({{"B", 1, 3}, {"T", 1, 67}}, attention, threads);
+}
+
+// The moves before the products are in the kernel, as with numbers.
+TEST(OpenSizes, OfAttentionAreOneGroup) {
+  for (const std::vector<std::string>& dims :
+       {std::vector<std::string>{"1<=B<=3", "1<=T<=67"}, std::vector<std::string>{"3", "67"}}) {
+    const IRModule module = module_of(attention, dims);
+    const auto groups = llvm_plugin::groups_of(module.function(module.entry));
+    ASSERT_EQ(groups.size(), 1u) << dims[1];
+    EXPECT_EQ(groups[0].family, "attention");
+    EXPECT_EQ(groups[0].nodes.size(), 13u) << dims[1];
+  }
+  const IRModule small = module_of(attention, {"1<=B<=3", "1<=T<=9"});  // in every run
+  EXPECT_TRUE(llvm_plugin::groups_of(small.function(small.entry)).empty());
+}
+
+TEST(OpenSizes, OfNormsOverChannels) {
+  expect_all({{"B", 1, 3}, {"T", 3, 3}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",3,", d[1], ",3], %s: f32[3], %b: f32[3], %m: f32[3], ",
+               "%v: f32[3]) {\n  %0 = exp(%v)\n  %1 = batch_norm(%x, %s, %b, %m, %0)\n",
+               "  return %1\n}\n");
+  });
+}
+
+TEST(OpenSizes, OfRowsAreOneAxis) {
+  const IRModule module = module_of(
+      [](auto& d) {
+        return cat("fn main(%x: f32[", d[0], ",", d[1], ",24], %w: f32[24,72], %b: f32[72]) {\n",
+                   "  %0 = matmul(%x, %w)\n  %1 = add(%0, %b)\n  return %1\n}\n");
+      },
+      {"1<=B<=4", "1<=T<=33"});
+  const IRModule flat = llvm_plugin::with_flat_rows(module);
+  const Function& function = flat.function(flat.entry);
+  EXPECT_EQ(cat(function.type(function.results[0])), "f32[1,(B*T : 1<=B<=4, 1<=T<=33),72]");
+  EXPECT_EQ(cat(function.nodes[0].types[0]), "f32[1,(B*T : 1<=B<=4, 1<=T<=33),24]");
+  const IRModule heads = module_of(attention, {"1<=B<=3", "1<=T<=67"});
+  EXPECT_EQ(print(llvm_plugin::with_flat_rows(heads)), print(heads));
+}
+
+// A schedule of another function is an error, not another schedule.
+TEST(OpenSizes, ReportASchedulesStepThatDoesNotFit) {
+  const IRModule module = module_of(
+      [](auto& d) {
+        return cat("fn main(%x: f32[", d[0], ",8]) {\n  %0 = exp(%x)\n  return %0\n}\n");
+      },
+      {"1<=T<=9"});
+  const te::Target target = llvm_plugin::host_target();
+  const auto dags = llvm_plugin::translate_open(module, target);
+  ASSERT_TRUE(dags.ok()) << dags.status().to_string();
+  const auto trace = te::parse_trace("vectorize(tanh, i1)");
+  ASSERT_TRUE(trace.ok());
+  const auto schedule = llvm_plugin::schedule_as(dags->open, dags->nominal, *trace, target);
+  ASSERT_FALSE(schedule.ok());
+  EXPECT_EQ(schedule.status().slug(), "open-schedule");
 }
 
 TEST(OpenSizes, OfConvolutionsOfABatch) {
