@@ -253,7 +253,7 @@ TEST_P(OpenEncoder, GivesTheValuesOfPytorch) {
   }
 }
 
-// What is one kernel with numbers is one with open sizes.
+// One kernel with numbers is one kernel with open sizes.
 TEST(OpenPrograms, HaveAsManyKernelsAsWithNumbers) {
   Byoc byoc;
   const std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_llvm.so";
