@@ -58,6 +58,7 @@ class Nest {
   using Put = std::function<Stmt(Frame)>;
   Stmt open_parts(size_t position, const Frame& frame, size_t relation);
   Stmt open_rest(const Frame& frame, size_t relation, const Put& put) const;
+  Stmt open_rows(const Frame& frame, size_t relation, const Expr& rest, const Put& put) const;
   Stmt open_block(Frame frame, size_t relation, const Expr& first, const Expr& count,
                   const Put& put) const;
   Stmt by_case(Frame frame, const Put& put) const;

@@ -4,6 +4,7 @@
 //   for o in 0..T / 6 { for i in 0..6 { .. } }
 //   if 4 <= T % 6 { for i in 0..4 { .. } }
 //   if 2 <= T % 4 { .. }                        of the rest, T % 6
+// Rows that are written out are one tile: if T % 6 == 5 { .. } else if T % 6 == 4 { .. }
 // Lanes that are no tile are one vector, some of whose lanes have a condition.
 #include <algorithm>
 #include <map>
@@ -15,6 +16,7 @@ namespace byoc::te {
 namespace {
 
 constexpr int64_t kMostOfBlocks = 64;  // a rest of more iterations is one loop
+constexpr int64_t kExact = 8;          // fewer rows are one tile
 constexpr int64_t kLanes = 32;         // of a vectorized loop of an open extent
 
 Expr at_least(const Expr& x, const Expr& least) { return least <= x; }
@@ -88,16 +90,34 @@ Stmt Nest::open_rest(const Frame& frame, size_t relation, const Put& put) const 
     Stmt last = open_block(frame, relation, begin, rest, put);
     return make_if(simplify_(at_least(rest, 1)), std::move(last));
   }
+  const bool is_exact = state_.iters[r.inner].kind == LoopKind::kUnrolled;
   int64_t block = 1;
   while (2 * block < r.factor) block *= 2;
   std::vector<Stmt> out;
-  for (; block >= 1; block /= 2) {
+  for (; block >= (is_exact ? kExact : 1); block /= 2) {
     const Expr before = floor_div(rest, 2 * block) * (2 * block);
     const Expr holds = simplify_(at_least(floor_mod(rest, 2 * block), block));
     if (as_int(holds) == 0) continue;
     out.push_back(make_if(holds, open_block(frame, relation, begin + before, block, put)));
   }
+  if (is_exact) out.push_back(open_rows(frame, relation, rest, put));
   return make_block(std::move(out));
+}
+
+// Puts the last rows of a tile as one: two tiles of few rows read their columns twice, and take as
+// long as one of more rows.
+Stmt Nest::open_rows(const Frame& frame, size_t relation, const Expr& rest, const Put& put) const {
+  const Relation& r = state_.relations[relation];
+  const Expr begin = floor_div(frame.extents[r.whole], r.factor) * r.factor;
+  const Expr first = begin + floor_div(rest, kExact) * kExact;
+  const Expr rows = floor_mod(rest, kExact);
+  Stmt out;
+  for (int64_t count = 1; count < std::min(kExact, r.factor); ++count) {
+    const Expr holds = simplify_(rows == Expr(count));
+    if (as_int(holds) == 0) continue;
+    out = make_if(holds, open_block(frame, relation, first, count, put), std::move(out));
+  }
+  return out;
 }
 
 // Puts the loop over whole iterations, and what is left.

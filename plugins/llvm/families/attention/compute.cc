@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/llvm/families/attention/compute.h"
 
+#include "byoc/te/simplify.h"
+
 namespace byoc::llvm_plugin::attention {
 namespace {
 
@@ -56,7 +58,7 @@ ComputeFn compute_of(bool is_scores, int64_t lanes) {
     const Tensor panels = panels_of(builder, is_scores ? kKeys : kValues, in[1], lanes);
     const Exprs whole = te::extents_of(*out[0]);
     Exprs shape = whole;
-    shape.back() = panels_along(shape.back(), lanes) * lanes;
+    shape.back() = te::simplify(panels_along(shape.back(), lanes) * lanes);
     const Expr terms = x.shape().back();
     const Tensor sums = builder.reduce(
         std::string(is_scores ? kScores : kResults), shape, {terms}, te::sum_of(DType::kF32),
