@@ -18,7 +18,7 @@ constexpr const char* kProduct = R"(fn main(%x: f32[N,512]) {
 })";
 
 /// The plugins of the build.
-std::vector<const char*> plugins() {
+std::vector<const char*> built_plugins() {
   std::vector<const char*> out = {"json", "onednn", "llvm"};
   std::erase_if(out, [](const char* id) {
     return !std::filesystem::exists(std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_" +
@@ -92,7 +92,7 @@ TEST_P(ArtifactOfSizes, PrefersTheExactSize) {
   EXPECT_THAT(ran.err, HasSubstr("error[input-size]: the size N is 301"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Plugins, ArtifactOfSizes, testing::ValuesIn(plugins()),
+INSTANTIATE_TEST_SUITE_P(Plugins, ArtifactOfSizes, testing::ValuesIn(built_plugins()),
                          [](const auto& info) { return std::string(info.param); });
 
 std::vector<std::string> labels(const std::vector<std::string>& shapes) {
