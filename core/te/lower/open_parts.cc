@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits of extents that a run gives. Iterations of the whole factor come first, then the rest, as
 // one loop of an open extent or as blocks of 2^k iterations, so that tiles have constant extents:
-//   for o in 0..T / 6 { for i in 0..6 { .. } }
-//   if 4 <= T % 6 { for i in 0..4 { .. } }
-//   if 2 <= T % 4 { .. }                        of the rest, T % 6
-// Rows that are written out are one tile: if T % 6 == 5 { .. } else if T % 6 == 4 { .. }
+//   for o in 0..T / 16 { for i in 0..16 { .. } }
+//   if 8 <= T % 16 { for i in 0..8 { .. } }
+//   if 4 <= T % 8 { .. }                          of the rest, T % 16
+// Fewer than 8 rows of a tile are one: if T % 8 == 7 { .. } else if T % 8 == 6 { .. }
 // Lanes that are no tile are one vector, some of whose lanes have a condition.
 #include <algorithm>
 #include <map>
@@ -90,7 +90,7 @@ Stmt Nest::open_rest(const Frame& frame, size_t relation, const Put& put) const 
     Stmt last = open_block(frame, relation, begin, rest, put);
     return make_if(simplify_(at_least(rest, 1)), std::move(last));
   }
-  const bool is_exact = state_.iters[r.inner].kind == LoopKind::kUnrolled;
+  const bool is_exact = is_tile(relation) && state_.iters[r.inner].kind != LoopKind::kVectorized;
   int64_t block = 1;
   while (2 * block < r.factor) block *= 2;
   std::vector<Stmt> out;
