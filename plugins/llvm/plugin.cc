@@ -94,10 +94,7 @@ te::Target target_of(const byoc_compile& request) {
 }
 
 EmitOptions emit_options_of(const byoc_compile& raw) {
-  EmitOptions options;
-  options.contract = (raw.flags & BYOC_STRICT_FP) == 0;
-  options.threads = std::max(raw.threads, 1u);
-  return options;
+  return {.contract = (raw.flags & BYOC_STRICT_FP) == 0, .threads = std::max(raw.threads, 1u)};
 }
 
 /// Runs work on the host's threads, whose number the user limits.
@@ -119,9 +116,8 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
 }
 
 RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
-  return {.constants = static_cast<int64_t>(function.constants.size()),
-          .exact_sums = (raw.flags & BYOC_STRICT_FP) != 0,
-          .shared_weights = (raw.flags & BYOC_SHARED_WEIGHTS) != 0};
+  auto has = [&](uint32_t flag) { return (raw.flags & flag) != 0; };
+  return {std::ssize(function.constants), has(BYOC_STRICT_FP), has(BYOC_SHARED_WEIGHTS)};
 }
 
 std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request,

@@ -130,10 +130,16 @@ class _Session:
         return [self.library.byoc_session_warning(self.handle.value, k).decode() for k in range(count)]
 
     def fits(self, arrays: Sequence[Any]) -> bool:
-        """True when the arrays have the shapes of this size; of an open program, its ranks."""
-        if self.is_open:
-            return all(len(array.shape) == len(tensor.shape) for array, tensor in zip(arrays, self.inputs))
-        return all(tuple(array.shape) == tensor.shape for array, tensor in zip(arrays, self.inputs))
+        """True when the arrays have the shapes of this size, or sizes within the bounds of an open program."""
+        if not self.is_open:
+            return all(tuple(array.shape) == tensor.shape for array, tensor in zip(arrays, self.inputs))
+        if any(len(array.shape) != len(tensor.shape) for array, tensor in zip(arrays, self.inputs)):
+            return False
+        slot, held = _Slot(self), []                       # type: _Slot, list[Any]
+        error = self.library.byoc_context_take_inputs(slot.context, slot.lend(arrays, slot.inputs, held), self.n_in)
+        if error:
+            self.error_of(error)                           # which frees it
+        return not error
 
     def order(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Returns all inputs in the order of the session."""
@@ -360,6 +366,7 @@ class Program:
         self._options = Options(library, options)
         count: int = library.byoc_program_size_count(handle)
         self._sessions: list[Optional[_Session]] = [None] * count
+        self._by_ranges = sorted(range(count), key=lambda k: self.sizes[k].count(".."))
         self._lock = threading.Lock()
         self._only = self._session(0) if count == 1 else None
         self._fast = self._only.fast_call() if self._only is not None else None
@@ -502,10 +509,13 @@ class Program:
         arrays = [_arrays.shaped(array) for array in self._session(0).order(inputs, named)]
         if self._only is not None:
             return self._only, arrays
-        for k in range(len(self._sessions)):
-            session = self._session(k)
+        sessions = [self._session(k) for k in self._by_ranges]
+        sessions.sort(key=lambda session: session.is_open)  # exact sizes go first, then those with the fewest ranges
+        for session in sessions:
             if session.fits(arrays):
                 return session, arrays
+        if sessions[-1].is_open:                           # whose run names the size that is outside of its bounds
+            return sessions[-1], arrays
         shapes = ", ".join("x".join(map(str, array.shape)) for array in arrays)
         raise Error(f"the program has no size for inputs of {shapes}", slug="no-such-size",
                     help=f"it has {', '.join(self.sizes)}; compile it with this one too")

@@ -93,17 +93,17 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
     const OpenSize& size = sizes_[source.size];
     int64_t& known = sizes[source.size];
     if (extent < size.least || extent > size.most) {
-      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input].name,
-                         "\", the model takes ", shown(size)))
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"",
+                         inputs_[source.input].name, "\", the model takes ", shown(size)))
           .with_slug("input-size")
           .with_help(cat("compile it for more: --shape ", size.name, "=",
                          std::min(size.least, std::max<int64_t>(extent, 0)), "..",
                          std::max(size.most, extent)));
     }
     if (known >= 0 && known != extent) {
-      return invalid(cat("the size ", size.name, " is ", extent, " in \"", inputs_[source.input].name,
-                         "\" and ", known, " in \"", inputs_[from[source.size % from.size()]].name,
-                         "\""))
+      return invalid(cat("the size ", size.name, " is ", extent, " in \"",
+                         inputs_[source.input].name, "\" and ", known, " in \"",
+                         inputs_[from[source.size % from.size()]].name, "\""))
           .with_slug("input-shape");
     }
     if (known < 0) from[source.size % from.size()] = source.input;

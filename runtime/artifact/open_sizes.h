@@ -28,8 +28,8 @@ class OpenSizes {
   /// Reads the sizes from views that have the ranks of the inputs. Errors: slug "input-shape",
   /// where two inputs disagree about a size; slug "input-size", for one outside of its bounds.
   Status read(std::span<const DLTensor> inputs, std::span<int64_t> sizes) const;
-  /// Returns whether views have the shapes of inputs: numbers where a dim is one, and sizes that are
-  /// within their bounds and agree. Allocates nothing for up to 64 sizes.
+  /// Returns whether views have the shapes of inputs: numbers where a dim is one, and sizes that
+  /// are within their bounds and agree. Allocates nothing for up to 64 sizes.
   bool fits(std::span<const DLTensor> views) const;
   /// Computes the values of all expressions. Errors: slug "size-overflow"; slug "input-size", where
   /// a value is above what the program has memory for.

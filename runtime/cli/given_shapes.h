@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The shapes that values of --input state, and the sizes of a run, for models that run on more than
-// one.
+// The shapes that values of --input state, and the sizes of a run, for models that have several.
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -106,7 +106,7 @@ Command program_command(ProgramFlags& flags) {
       {"--plugin", "FILE", "a plugin's library (.so), before those that are found", &flags.plugins},
       {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.keep_nan=1",
        &flags.plugin_options},
-      {"--shape", "NAME=N", "the sizes of the run, of a model that is compiled for several: B=2,T=17",
+      {"--shape", "NAME=N", "the sizes of the run, where the model has several: B=2,T=17",
        &flags.shapes},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
       {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};

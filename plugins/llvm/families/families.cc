@@ -55,13 +55,6 @@ struct Wishes {
   std::string text;
 };
 
-bool has_open_type(const Node& node) {
-  for (size_t k = 0; k < node.types.size(); ++k) {
-    if (has_open(node.types[k]->shape)) return true;
-  }
-  return false;
-}
-
 /// The matches of all families in one function.
 class Matches {
  public:
@@ -272,6 +265,13 @@ void drop_unread(te::Dag& dag) {
 }
 
 }  // namespace
+
+bool has_open_type(const Node& node) {
+  for (size_t k = 0; k < node.types.size(); ++k) {
+    if (has_open(node.types[k]->shape)) return true;
+  }
+  return false;
+}
 
 Result<te::Dag> translate(const IRModule& module, const te::Target& target,
                           const te::StrategySelector& selector) {

@@ -60,6 +60,8 @@ Status check_families(std::string_view text);
 /// function with several anchors that no family has matched has computes with a generic schedule
 /// only, as the families schedule Dags of one. One table for one translation.
 te::StrategyTable strategies();
+/// Returns true where a result of a node has open sizes.
+bool has_open_type(const Node& node);
 /// Functions with open sizes, by the same functions with numbers for them.
 using OpenFunctions = std::map<const Function*, const Function*>;
 /// The strategies of functions with numbers for open sizes: kernels of several anchors are found in

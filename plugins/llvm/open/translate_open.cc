@@ -99,13 +99,6 @@ Result<TypeId> nominal_type(TypeId type, const SizeUses& uses) {
   return TypeId(out);
 }
 
-bool has_open_type(const Node& node) {
-  for (size_t k = 0; k < node.types.size(); ++k) {
-    if (has_open(node.types[k]->shape)) return true;
-  }
-  return false;
-}
-
 // Returns true where an operand or a result of a call is open.
 bool is_open_call(const Function& function, uint32_t index) {
   const Node& node = function.nodes[index];
