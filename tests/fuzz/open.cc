@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "open.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -48,6 +49,15 @@ std::optional<Case> at(const Case& graph, const Extents& extents) {
   return *std::move(out);
 }
 
+// Returns lower bounds to try for an extent: images have room for the windows over them.
+std::vector<int64_t> least_sizes(int64_t value) {
+  std::vector<int64_t> out = {1};
+  for (int64_t least : {std::min<int64_t>(value, 3), (value + 1) / 2, value - 1, value}) {
+    if (least > out.back()) out.push_back(least);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Opened> with_open_sizes(const Case& graph) {
@@ -61,12 +71,15 @@ std::optional<Opened> with_open_sizes(const Case& graph) {
   std::optional<Case> opened;
   for (int64_t value : values) {
     if (open.size() == kMostOpen) break;
-    Extents more = open;
-    more.emplace(value, Dim::symbol(cat("s", open.size()), 1, 2 * value + 1));
-    Result<Case> out = with_dims(graph, more);
-    if (!out.ok()) continue;
-    open = std::move(more);
-    opened = *std::move(out);
+    for (int64_t least : least_sizes(value)) {
+      Extents more = open;
+      more.emplace(value, Dim::symbol(cat("s", open.size()), least, 2 * value + 1));
+      Result<Case> out = with_dims(graph, more);
+      if (!out.ok()) continue;
+      open = std::move(more);
+      opened = *std::move(out);
+      break;
+    }
   }
   if (!opened) return std::nullopt;
   Opened out{to_module(*opened), {graph}};
@@ -74,7 +87,9 @@ std::optional<Opened> with_open_sizes(const Case& graph) {
     Extents sizes;
     for (const auto& [value, dim] : open) {
       const size_t way = (sizes.size() + static_cast<size_t>(turn)) % 3;
-      sizes.emplace(value, Dim(way == 0 ? dim.max() : way == 1 ? 1 : value - 1));
+      sizes.emplace(value, Dim(way == 0   ? dim.max()
+                               : way == 1 ? dim.min()
+                                          : std::max(dim.min(), value - 1)));
     }
     if (auto other = at(graph, sizes)) out.graphs.push_back(*std::move(other));
   }

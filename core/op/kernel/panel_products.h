@@ -73,17 +73,12 @@ struct PanelProducts {
     return te::make_block({tiles, open_rest(p, height, full * width, rest, width)});
   }
 
-  // Computes the columns from `first` on, fewer than `width`, in tiles of 4, 2 and 1.
+  // Computes the columns from `first` on, fewer than `width`, in one tile: panels are read once.
   te::Stmt open_rest(const Expr& p, int64_t height, const Expr& first, const Expr& rest,
                      int64_t width) const {
-    int64_t block = 1;
-    while (2 * block < width) block *= 2;
     std::vector<te::Stmt> out;
-    for (; block >= 1; block /= 2) {
-      const Expr before = floor_div(rest, 2 * block) * (2 * block);
-      out.push_back(te::make_if(Expr(block) <= floor_mod(rest, 2 * block),
-                                tile(p, height, first + before, block)));
-    }
+    for (int64_t columns = 1; columns < width; ++columns)
+      out.push_back(te::make_if(rest == Expr(columns), tile(p, height, first, columns)));
     return te::make_block(std::move(out));
   }
 

@@ -112,9 +112,10 @@ AxisMap map_of_samples(const ResizeAxis& axis) {
   constexpr int64_t kCells = 1024;
   AxisMap map = axis.map;
   const double more = map.scale * kCells;
-  if (!axis.is_open || axis.is_given || map.scale == 1 || more != std::floor(more) ||
-      more > kCells * kCells)
-    return map;
+  const bool is_alike = map.coordinates != "half_pixel_symmetric" &&
+                        map.coordinates != "align_corners" && map.scale != 1 &&
+                        more == std::floor(more) && more <= kCells * kCells;
+  if (!axis.is_open || axis.is_given || !is_alike) return map;
   map.in = kCells, map.out = static_cast<int64_t>(more), map.width = more;
   return map;
 }

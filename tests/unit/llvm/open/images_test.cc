@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images of open sizes at the least, the largest and every size between: convolutions, windows,
+// Pad, Resize.
+#include "unit/llvm/open/open_sizes.h"
+
+namespace byoc {
+namespace {
+
+using at_sizes::expect_all;
+using at_sizes::Sizes;
+
+const Sizes kImages = {{"H", 3, 15}, {"W", 4, 19}};
+
+// Returns the text of a function of an image, an operand `more` and the node `%0`.
+at_sizes::TextOf of_image(int64_t channels, std::string more, std::string node) {
+  return [=](const std::vector<std::string>& d) {
+    return cat("fn main(%x: f32[1,", channels, ",", d[0], ",", d[1], "]", more, ") {\n  ", node,
+               "\n  return %0\n}\n");
+  };
+}
+
+TEST(OpenImages, OfConvolutions) {
+  expect_all(kImages, of_image(3, ", %w: f32[16,3,3,3]", "%0 = conv2d(%x, %w) {pads=[1,1,1,1]}"));
+  expect_all(kImages, of_image(16, ", %w: f32[32,16,3,3]",
+                               "%0 = conv2d(%x, %w) {pads=[1,1,1,1], strides=[2,2]}"));
+  expect_all(kImages, of_image(16, ", %w: f32[24,16,1,1]", "%0 = conv2d(%x, %w)"));
+  expect_all(kImages, of_image(8, ", %w: f32[8,8,1,1]", "%0 = conv2d(%x, %w) {strides=[2,2]}"));
+}
+
+TEST(OpenImages, OfConvolutionsInGroups) {
+  expect_all(kImages,
+             of_image(16, ", %w: f32[16,1,3,3]", "%0 = conv2d(%x, %w) {pads=[1,1,1,1], group=16}"));
+  expect_all(kImages, of_image(16, ", %w: f32[16,1,5,5]",
+                               "%0 = conv2d(%x, %w) {pads=[2,2,2,2], strides=[2,2], group=16}"));
+  expect_all(kImages,
+             of_image(16, ", %w: f32[32,4,3,3]", "%0 = conv2d(%x, %w) {pads=[1,1,1,1], group=4}"));
+}
+
+TEST(OpenImages, OfConvolutionsInBlocks) {
+  const Sizes sizes = {{"B", 1, 3}, {"H", 3, 6}, {"W", 4, 18}};
+  for (const char* window : {"3,3,16,16]) {\n  %0 = conv2d_nchwc(%x, %w) {pads=[1,1,1,1]}",
+                             "1,1,16,16]) {\n  %0 = conv2d_nchwc(%x, %w) {strides=[2,2]}",
+                             "1,1,16,16]) {\n  %0 = conv2d_nchwc(%x, %w)"}) {
+    expect_all(sizes, [=](auto& d) {
+      return cat("fn main(%x: f32[", d[0], ",2,", d[1], ",", d[2], ",16], %w: f32[3,2,", window,
+                 "\n  %1 = relu(%0)\n  return %1\n}\n");
+    });
+  }
+}
+
+TEST(OpenImages, OfConvolutionsOfSignals) {
+  expect_all({{"B", 1, 3}, {"T", 3, 40}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",8,", d[1], "], %w: f32[24,8,3]) {\n",
+               "  %0 = conv1d(%x, %w) {pads=[1,1], strides=[2]}\n  return %0\n}\n");
+  });
+}
+
+TEST(OpenImages, OfTransposedConvolutions) {
+  expect_all({{"B", 1, 2}, {"H", 1, 5}, {"W", 1, 9}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",6,", d[1], ",", d[2], "], %w: f32[6,8,3,3]) {\n",
+               "  %0 = conv2d_transpose(%x, %w) {strides=[2,2], pads=[1,1,1,1]}\n",
+               "  return %0\n}\n");
+  });
+}
+
+TEST(OpenImages, OfPools) {
+  constexpr const char* kWindow = "{kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]";
+  for (const char* op : {"max_pool(%x) ", "average_pool(%x) "}) {
+    for (const char* more : {"}", ", ceil_mode=true}"})
+      expect_all(kImages, of_image(4, "", cat("%0 = ", op, kWindow, more)));
+    expect_all(kImages, of_image(4, "", cat("%0 = ", op, "{kernel_shape=[2,2], strides=[2,2]}")));
+  }
+  expect_all(kImages,
+             of_image(4, "", cat("%0 = average_pool(%x) ", kWindow, ", count_include_pad=true}")));
+}
+
+TEST(OpenImages, OfPoolsOfPlanes) {
+  expect_all(kImages, of_image(5, "", "%0 = global_average_pool(%x)"));
+  expect_all(kImages, of_image(5, "", "%0 = global_max_pool(%x)"));
+}
+
+TEST(OpenImages, OfPads) {
+  for (const char* mode : {"constant", "reflect", "edge", "wrap"}) {
+    expect_all(kImages,
+               of_image(2, "", cat("%0 = pad(%x) {pads=[0,0,1,2,0,0,2,1], mode=\"", mode, "\"}")));
+  }
+}
+
+void expect_resizes(const std::string& how, const char* scales) {
+  SCOPED_TRACE(cat(how, " by ", scales));
+  expect_all({{"H", 3, 9}, {"W", 4, 18}},
+             of_image(2, "", cat("%0 = resize(%x) {scales=[1.0,1.0,", scales, "], ", how, "}")));
+}
+
+TEST(OpenImages, OfResizesToTheNearestCells) {
+  for (const char* how : {"coordinates=\"asymmetric\", nearest=\"floor\"",
+                          "nearest=\"round_prefer_ceil\"", "coordinates=\"pytorch_half_pixel\""})
+    expect_resizes(how, "2.0,2.0");
+}
+
+TEST(OpenImages, OfResizesBetweenCells) {
+  for (const char* how : {"mode=\"linear\"", "mode=\"linear\", coordinates=\"align_corners\"",
+                          "mode=\"linear\", coordinates=\"pytorch_half_pixel\"",
+                          "mode=\"linear\", coordinates=\"half_pixel_symmetric\"", "mode=\"cubic\"",
+                          "mode=\"linear\", antialias=true"}) {
+    expect_resizes(how, "2.0,2.0");
+    expect_resizes(how, "0.5,1.5");
+  }
+}
+
+TEST(OpenImages, OfConcats) {
+  expect_all(kImages, of_image(3, "",
+                               "%1 = max_pool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}\n"
+                               "  %0 = concat(%x, %1) {axis=1}"));
+}
+
+TEST(OpenImages, TooSmallForAWindowAreRefused) {
+  auto module = parse_module(
+      "fn main(%x: f32[1,2,2<=H<=9,8]) {\n  %0 = max_pool(%x) {kernel_shape=[3,3]}\n"
+      "  return %0\n}\n",
+      all_ops());
+  ASSERT_FALSE(module.ok());
+  EXPECT_NE(module.status().message().find(
+                "a window that reaches over 3 needs an extent of 3, and 2<=H<=9 may be 2"),
+            std::string::npos)
+      << module.status().to_string();
+}
+
+}  // namespace
+}  // namespace byoc
