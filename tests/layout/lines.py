@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 MOST_COLUMNS = 100
-TOPS = ("include", "runtime", "core", "plugins", "bench", "tests")
+TOPS = ("include", "runtime", "core", "frontends", "plugins", "bench", "tests")
 RAW = re.compile(r'R"([^()\\\s]{0,16})\((?:.|\n)*?\)\1"')
 
 

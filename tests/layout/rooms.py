@@ -13,7 +13,7 @@ from pathlib import Path
 
 MOST_SOURCES, MOST_HEADERS = 12, 12
 Room = namedtuple("Room", "targets part_of most_sources most_headers")
-TOPS = ("include", "runtime", "core", "plugins", "bench")
+TOPS = ("include", "runtime", "core", "frontends", "plugins", "bench")
 GENERATED = ("op_families.inc", "onnx_rows.inc", "microsoft_rows.inc", "support/paths.h")
 
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MOST_LINES, MOST_PUBLIC, MOST_FUNCTION = 400, 200, 40
-TOPS = ("include", "runtime", "core", "plugins", "bench", "tests")
+TOPS = ("include", "runtime", "core", "frontends", "plugins", "bench", "tests")
 ABI = "include/byoc/plugin/"
 RAW = re.compile(r'R"([^()\\\s]{0,16})\((?:.|\n)*?\)\1"')
 NO_FUNCTION = re.compile(r"(?:template <.*> )?(?:static |typedef |const |constexpr )*(?:class|struct|union|enum|namespace|extern|if|for|while"

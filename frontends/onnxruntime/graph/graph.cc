@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frontends/onnxruntime/graph/graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "frontends/onnxruntime/graph/attributes.h"
+
+namespace byoc::ort {
+namespace {
+
+/// Fills a list by the two functions of a table that return its length and its elements.
+template <class Handle, class Of>
+Result<std::vector<Handle>> list_of(const Calls& calls, OrtStatus* (*count)(const Of*, size_t*),
+                                    OrtStatus* (*fill)(const Of*, Handle*, size_t), const Of* of) {
+  size_t size = 0;
+  BYOC_TRY_STATUS(take(calls, count(of, &size)));
+  std::vector<Handle> out(size);
+  if (size > 0) BYOC_TRY_STATUS(take(calls, fill(of, out.data(), size)));
+  return out;
+}
+
+/// Reads one graph. Values are known by their names, which are unique in a graph.
+class Reader {
+ public:
+  Reader(const Calls& calls, const OrtGraph* graph) : calls_(calls), graph_(graph) {}
+
+  Result<Graph> run() {
+    const OrtNode* parent = nullptr;
+    BYOC_ORT_TRY(calls_, Graph_GetParentNode(graph_, &parent));
+    size_t inputs = 0;
+    BYOC_ORT_TRY(calls_, Graph_GetNumInputs(graph_, &inputs));
+    // ONNX Runtime 1.23 has no parent for the graphs of nodes, and ends a session in which two of
+    // them have groups. There, graphs without inputs, or with values from outside, count as such.
+    const bool is_old = calls_.TensorTypeAndShape_HasShape == nullptr;
+    out_.is_nested = parent != nullptr || (is_old && inputs == 0);
+    BYOC_TRY_STATUS(read_opsets());
+    BYOC_TRY(auto nodes, list_of(calls_, calls_.Graph_GetNumNodes, calls_.Graph_GetNodes, graph_));
+    for (const OrtNode* node : nodes) BYOC_TRY_STATUS(read_node(node));
+    return std::move(out_);
+  }
+
+ private:
+  Status read_opsets() {
+    size_t count = 0;
+    BYOC_ORT_TRY(calls_, Graph_GetNumOperatorSets(graph_, &count));
+    std::vector<const char*> domains(count);
+    std::vector<int64_t> versions(count);
+    if (count > 0)
+      BYOC_ORT_TRY(calls_, Graph_GetOperatorSets(graph_, domains.data(), versions.data(), count));
+    for (size_t k = 0; k < count; ++k) out_.opsets.emplace_back(domains[k], versions[k]);
+    std::sort(out_.opsets.begin(), out_.opsets.end());
+    return {};
+  }
+
+  Status read_node(const OrtNode* handle) {
+    Node node;
+    node.handle = handle;
+    const char *name = nullptr, *op_type = nullptr, *domain = nullptr;
+    BYOC_ORT_TRY(calls_, Node_GetName(handle, &name));
+    BYOC_ORT_TRY(calls_, Node_GetOperatorType(handle, &op_type));
+    BYOC_ORT_TRY(calls_, Node_GetDomain(handle, &domain));
+    node.name = name, node.op_type = op_type, node.domain = domain;
+    size_t graphs = 0;
+    BYOC_ORT_TRY(calls_, Node_GetNumSubgraphs(handle, &graphs));
+    node.has_graph = graphs > 0;
+    BYOC_TRY(auto inputs, list_of(calls_, calls_.Node_GetNumInputs, calls_.Node_GetInputs, handle));
+    BYOC_TRY(node.inputs, values_of(inputs));
+    BYOC_TRY(auto implicit, list_of(calls_, calls_.Node_GetNumImplicitInputs,
+                                    calls_.Node_GetImplicitInputs, handle));
+    BYOC_TRY(node.implicit_inputs, values_of(implicit));
+    BYOC_TRY(auto outputs,
+             list_of(calls_, calls_.Node_GetNumOutputs, calls_.Node_GetOutputs, handle));
+    BYOC_TRY(node.outputs, values_of(outputs));
+    if (!node.has_graph) BYOC_TRY_STATUS(read_attributes(node));
+    out_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  Status read_attributes(Node& node) {
+    BYOC_TRY(auto attributes,
+             list_of(calls_, calls_.Node_GetNumAttributes, calls_.Node_GetAttributes, node.handle));
+    for (const OrtOpAttr* attribute : attributes) {
+      if (attribute == nullptr) continue;
+      Result<std::string> read = read_attribute(calls_, attribute);
+      if (read.ok()) node.attributes.push_back(*std::move(read));
+      else node.unreadable = cat(read.status().message(), " (", read.status().where(), ")");
+    }
+    return {};
+  }
+
+  Result<std::vector<int32_t>> values_of(const std::vector<const OrtValueInfo*>& handles) {
+    std::vector<int32_t> out;
+    for (const OrtValueInfo* handle : handles) {
+      const char* name = "";
+      if (handle != nullptr) BYOC_ORT_TRY(calls_, GetValueInfoName(handle, &name));
+      if (*name == '\0') {
+        out.push_back(Node::kNone);
+        continue;
+      }
+      const auto next = static_cast<int32_t>(out_.values.size());
+      auto [found, fresh] = by_name_.emplace(name, next);
+      if (fresh) BYOC_TRY_STATUS(read_value(handle, name));
+      out.push_back(found->second);
+    }
+    return out;
+  }
+
+  Status read_value(const OrtValueInfo* handle, const char* name) {
+    Value value;
+    value.name = name;
+    BYOC_ORT_TRY(calls_, ValueInfo_IsGraphOutput(handle, &value.is_output));
+    bool is_outer = false;
+    BYOC_ORT_TRY(calls_, ValueInfo_IsFromOuterScope(handle, &is_outer));
+    out_.is_nested = out_.is_nested || is_outer;
+    BYOC_TRY_STATUS(read_type(handle, value));
+    BYOC_ORT_TRY(calls_, ValueInfo_IsConstantInitializer(handle, &value.is_constant));
+    if (value.is_constant) BYOC_TRY_STATUS(read_constant(handle, value));
+    out_.values.push_back(std::move(value));
+    return {};
+  }
+
+  Status read_type(const OrtValueInfo* handle, Value& value) {
+    const OrtTypeInfo* type = nullptr;
+    const OrtTensorInfo* info = nullptr;
+    int kind = 0;
+    BYOC_ORT_TRY(calls_, GetValueInfoTypeInfo(handle, &type));
+    if (type == nullptr) return {};
+    BYOC_ORT_TRY(calls_, GetOnnxTypeFromTypeInfo(type, &kind));
+    if (kind != kOrtTensor) return {};
+    BYOC_ORT_TRY(calls_, CastTypeInfoToTensorInfo(type, &info));
+    if (info == nullptr) return {};
+    BYOC_ORT_TRY(calls_, GetTensorElementType(info, &value.element));
+    // Before 1.24 a tensor of unknown rank reads as a scalar; runs compare ranks.
+    if (calls_.TensorTypeAndShape_HasShape != nullptr)
+      value.has_rank = calls_.TensorTypeAndShape_HasShape(info);
+    size_t rank = 0;
+    BYOC_ORT_TRY(calls_, GetDimensionsCount(info, &rank));
+    if (rank == 0) return {};
+    std::vector<const char*> names(rank);
+    value.dims.resize(rank);
+    BYOC_ORT_TRY(calls_, GetDimensions(info, value.dims.data(), rank));
+    BYOC_ORT_TRY(calls_, GetSymbolicDimensions(info, names.data(), rank));
+    for (const char* size : names) value.sizes.emplace_back(size == nullptr ? "" : size);
+    return {};
+  }
+
+  Status read_constant(const OrtValueInfo* handle, Value& value) {
+    const OrtValue* tensor = nullptr;
+    BYOC_ORT_TRY(calls_, ValueInfo_GetInitializerValue(handle, &tensor));
+    if (tensor == nullptr) return value.is_constant = false, Status();
+    Result<TensorView> view = view_of(calls_, tensor);
+    if (!view.ok()) return value.element = 0, Status();  // its readers are left out
+    value.element = view->element;
+    value.dims = view->dims;
+    value.has_rank = true;
+    value.constant = view->bytes;
+    return {};
+  }
+
+  const Calls& calls_;
+  const OrtGraph* graph_;
+  Graph out_;
+  std::unordered_map<std::string, int32_t> by_name_;
+};
+
+Result<std::vector<std::string>> names_of(const Calls& calls,
+                                          const std::vector<const OrtValueInfo*>& values) {
+  std::vector<std::string> out;
+  for (const OrtValueInfo* value : values) {
+    const char* name = "";
+    if (value != nullptr) BYOC_ORT_TRY(calls, GetValueInfoName(value, &name));
+    out.emplace_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Value::is_static() const {
+  return has_rank && std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
+}
+
+Result<Graph> read_graph(const Calls& calls, const OrtGraph* graph) {
+  return Reader(calls, graph).run();
+}
+
+Result<std::vector<std::string>> input_names(const Calls& calls, const OrtNode* node) {
+  BYOC_TRY(auto values, list_of(calls, calls.Node_GetNumInputs, calls.Node_GetInputs, node));
+  return names_of(calls, values);
+}
+
+Result<std::vector<std::string>> output_names(const Calls& calls, const OrtNode* node) {
+  BYOC_TRY(auto values, list_of(calls, calls.Node_GetNumOutputs, calls.Node_GetOutputs, node));
+  return names_of(calls, values);
+}
+
+}  // namespace byoc::ort

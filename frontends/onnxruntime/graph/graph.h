@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A graph of ONNX Runtime as plain data.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "byoc/base/status.h"
+#include "frontends/onnxruntime/api/slots.h"
+
+namespace byoc::ort {
+
+/// The elements of a constant; they live as long as ONNX Runtime's graph.
+using Bytes = std::span<const std::byte>;
+
+/// A value of the graph.
+struct Value {
+  std::string name;
+  int element = 0;                 ///< as in ONNX's TensorProto; 0: the value is no tensor
+  bool has_rank = true;            ///< false: `dims` is unknown
+  std::vector<int64_t> dims;       ///< -1: not a number
+  std::vector<std::string> sizes;  ///< the name of each dim that is not a number; may be ""
+  bool is_constant = false;        ///< an initializer that no input replaces
+  Bytes constant;                  ///< its elements
+  bool is_output = false;          ///< of the graph
+  bool is_static() const;          ///< true when all dims are numbers
+};
+
+/// An attribute, whose value is a message of ONNX (AttributeProto).
+using AttributeBytes = std::string;
+
+/// A node. Operands are indices of values; kNone is an operand that is left out.
+struct Node {
+  static constexpr int32_t kNone = -1;
+  std::string name, op_type, domain;
+  std::vector<int32_t> inputs, outputs;
+  std::vector<int32_t> implicit_inputs;  ///< values that its graphs read
+  std::vector<AttributeBytes> attributes;
+  bool has_graph = false;           ///< it runs graphs of its own
+  std::string unreadable;           ///< the reason why it cannot be written; "": it can
+  const OrtNode* handle = nullptr;  ///< lives as long as ONNX Runtime's graph
+};
+
+struct Graph {
+  std::vector<Value> values;
+  std::vector<Node> nodes;                              ///< each after those whose values it reads
+  std::vector<std::pair<std::string, int64_t>> opsets;  ///< domain, version
+  bool is_nested = false;                               ///< the graph of a node
+};
+
+/// Reads a graph. Values of ONNX Runtime that are no tensors, and attributes that it does not give
+/// out, are no errors: nodes have the reason. Cost: O(graph); constants are not copied.
+Result<Graph> read_graph(const Calls& calls, const OrtGraph* graph);
+
+/// Reads the names of a node's inputs or outputs.
+Result<std::vector<std::string>> input_names(const Calls& calls, const OrtNode* node);
+Result<std::vector<std::string>> output_names(const Calls& calls, const OrtNode* node);
+
+}  // namespace byoc::ort

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A group of nodes that byoc runs: its model, and the programs made of it.
+#include <list>
+
+#include "frontends/onnxruntime/graph/model.h"
+#include "frontends/onnxruntime/program/program.h"
+
+namespace byoc::ort {
+
+/// A group as a model that compiles for sizes. Thread-safe.
+///
+/// When all inputs have numbers, it is one program, made with the part. Otherwise a program is made
+/// for each shapes of the inputs when a run first has them; of these kMostPrograms are kept, those
+/// used last.
+class Part {
+ public:
+  static constexpr size_t kMostPrograms = 8;
+  static constexpr int64_t kMostSize = 1024;
+
+  /// Writes the model. Errors: the system's, slug "file".
+  static Result<std::shared_ptr<Part>> make(const Graph& graph, const Group& group,
+                                            std::shared_ptr<const Constants> constants,
+                                            const Settings& settings);
+
+  /// Reads the model as byoc does, for all sizes up to kMostSize where they are not numbers.
+  /// Errors: those of byoc_partition.
+  Status check() const;
+  /// Compiles a static part. Errors: those of Program::make. Not during other calls.
+  Status compile();
+  /// Returns what byoc_explain does, as JSON; of a static part.
+  Result<std::string> explain() const;
+  /// Lets the files of a static part go. Not during other calls.
+  void close();
+
+  /// Names in the graph, in the order of the model's inputs and outputs.
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  bool is_static() const { return model_.sizes.empty(); }
+  const Model& model() const { return model_; }
+
+  using Dims = std::vector<int64_t>;
+  /// Returns the program for inputs of these dims, which of a static part are not read. A program
+  /// is compiled by one thread while the others that have its sizes wait.
+  Result<std::shared_ptr<Program>> program_for(const std::vector<Dims>& dims);
+
+ private:
+  Part() = default;
+  Result<std::shared_ptr<Program>> compile_for(const std::vector<Dims>& dims) const;
+
+  Model model_;
+  std::string path_;  // of the model's file
+  std::vector<std::string> inputs_, outputs_;
+  std::shared_ptr<const Constants> constants_;
+  std::string content_;  // a key
+  Settings settings_;
+  std::shared_ptr<Program> only_;  // of a static part
+  std::mutex compiling_, mutex_;
+  std::list<std::pair<std::vector<Dims>, std::shared_ptr<Program>>> made_;  // used last: first
+};
+
+}  // namespace byoc::ort

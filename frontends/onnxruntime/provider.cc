@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frontends/onnxruntime/provider.h"
+
+#include <algorithm>
+
+#include "byoc/base/file.h"
+
+namespace byoc::ort {
+namespace {
+
+/// Writes a line to the session's log. The file and the function may not be null.
+void log(const Calls& calls, const OrtLogger* logger, const std::string& text) {
+  if (logger == nullptr) return;
+  OrtStatus* status =
+      calls.Logger_LogMessage(logger, kOrtInfo, text.c_str(), __FILE__, __LINE__, __func__);
+  if (status != nullptr) calls.ReleaseStatus(status);
+}
+
+}  // namespace
+
+Provider::Provider(const Calls& calls, const OrtLogger* logger, Settings settings)
+    : OrtEp{}, calls_(calls), logger_(logger), settings_(std::move(settings)) {
+  version = kOrtApiVersion;
+  name = [](const OrtEp*) { return kProviderName; };
+  get_capability = get_capability_of;
+  compile = compile_of;
+  release_infos = release_infos_of;
+}
+
+OrtStatus* Provider::get_capability_of(OrtEp* self, const OrtGraph* graph,
+                                       OrtEpGraphSupportInfo* info) {
+  auto& provider = *static_cast<Provider*>(self);
+  return answer(provider.calls_, [&] { return provider.find(graph, info); });
+}
+
+Status Provider::find(const OrtGraph* ort_graph, OrtEpGraphSupportInfo* info) {
+  BYOC_TRY(const Graph graph, read_graph(calls_, ort_graph));
+  if (graph.is_nested || graph.nodes.empty()) return {};
+  BYOC_TRY(const Capability capability, find_capability(graph, settings_));
+  BYOC_TRY_STATUS(report(graph, capability));
+  return offer(graph, capability, info);
+}
+
+Status Provider::offer(const Graph& graph, const Capability& capability,
+                       OrtEpGraphSupportInfo* info) {
+  const OrtNodeFusionOptions fusion{kOrtApiVersion, true};
+  for (size_t k = 0; k < capability.groups.size(); ++k) {
+    std::vector<const OrtNode*> nodes;
+    for (uint32_t node : capability.groups[k].nodes) nodes.push_back(graph.nodes[node].handle);
+    BYOC_ORT_TRY(calls_, AddNodesToFuse(info, nodes.data(), nodes.size(), &fusion));
+    for (const std::string& output : capability.parts[k]->outputs())
+      by_output_[output] = capability.parts[k];
+  }
+  return {};
+}
+
+Status Provider::report(const Graph& graph, const Capability& capability) const {
+  const auto taken = std::count(capability.reasons.begin(), capability.reasons.end(), "");
+  log(calls_, logger_,
+      cat("byoc runs ", taken, " of ", graph.nodes.size(), " nodes, in ", capability.groups.size(),
+          " groups; the option byoc.explain=FILE lists the others"));
+  if (settings_.explain_file.empty()) return {};
+  return write_file(settings_.explain_file,
+                    explain_capability(calls_, graph, settings_, capability));
+}
+
+OrtStatus* Provider::compile_of(OrtEp* self, const OrtGraph**, const OrtNode** fused, size_t count,
+                                OrtNodeComputeInfo** infos, OrtNode**) {
+  auto& provider = *static_cast<Provider*>(self);
+  return answer(provider.calls_, [&]() -> Status {
+    std::vector<std::unique_ptr<Compiled>> made;
+    for (size_t k = 0; k < count; ++k) {
+      BYOC_TRY(auto compiled, provider.compile_node(fused[k]));
+      made.push_back(std::move(compiled));
+    }
+    for (size_t k = 0; k < count; ++k) infos[k] = made[k].release();
+    for (auto& [ignored, part] : provider.by_output_) part->close();
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Provider::Compiled>> Provider::compile_node(const OrtNode* fused) {
+  BYOC_TRY(const std::vector<std::string> outputs, output_names(calls_, fused));
+  auto found = by_output_.end();
+  for (const std::string& output : outputs) {
+    if (found == by_output_.end()) found = by_output_.find(output);
+  }
+  if (found == by_output_.end()) {
+    return failed("ONNX Runtime compiles a group that byoc has not offered").with_slug("ort-graph");
+  }
+  auto out = std::make_unique<Compiled>();
+  BYOC_TRY(out->node, FusedNode::make(calls_, fused, found->second));
+  out->provider = this;
+  out->version = kOrtApiVersion;
+  out->create_state = Provider::create_state;
+  out->compute = Provider::compute;
+  out->release_state = Provider::release_state;
+  return out;
+}
+
+void Provider::release_infos_of(OrtEp*, OrtNodeComputeInfo** infos, size_t count) {
+  for (size_t k = 0; k < count; ++k) delete static_cast<Compiled*>(infos[k]);
+}
+
+OrtStatus* Provider::create_state(OrtNodeComputeInfo* self, OrtNodeComputeContext*, void** state) {
+  *state = self;  // all of it is in the table
+  return nullptr;
+}
+
+OrtStatus* Provider::compute(OrtNodeComputeInfo* self, void*, OrtKernelContext* context) {
+  const auto& compiled = *static_cast<Compiled*>(self);
+  const Calls& calls = compiled.provider->calls_;
+  return answer(calls, [&] { return compiled.node.run(calls, context); });
+}
+
+}  // namespace byoc::ort

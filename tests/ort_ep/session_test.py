@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of onnxruntime with byoc's execution provider, compared with its own provider for processors.
+
+    session_test.py SOURCE BUILD
+"""
+import json
+import os
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+SOURCE, BUILD = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
+DIGITS = SOURCE / "tests/models/digits"
+FOLDER = Path(tempfile.mkdtemp())
+ort.register_execution_provider_library("byoc", str(BUILD / "lib/libbyoc_ort_ep.so"))
+DEVICES = [device for device in ort.get_ep_devices() if device.ep_name == "byoc"]
+
+
+def session(model, **options):
+    given = ort.SessionOptions()
+    given.log_severity_level = 3
+    given.add_provider_for_devices(DEVICES, {"compiler": "llvm", **options})
+    return ort.InferenceSession(model, given, enable_fallback=False)
+
+
+def plain(model):
+    return ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
+def model_of(nodes, inputs, outputs, constants=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(constants))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return model.SerializeToString()
+
+
+def floats(name, *dims):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(dims))
+
+
+class Sessions(unittest.TestCase):
+    def same(self, model, inputs, **options):
+        """Runs both, and returns the explanation of byoc's session."""
+        explanation = FOLDER / "explain.json"
+        results = session(model, explain=str(explanation), **options).run(None, inputs)
+        for ours, theirs in zip(results, plain(model).run(None, inputs), strict=True):
+            self.assertEqual(ours.dtype, theirs.dtype)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+        return json.loads(explanation.read_text())
+
+    def test_digits(self):
+        """byoc runs all nodes, for each size of the batch."""
+        images = np.load(DIGITS / "images.npy").astype(np.float32)
+        expected = np.load(DIGITS / "outputs.npy")
+        explanation = FOLDER / "digits.json"
+        ours = session(str(DIGITS / "model.onnx"), explain=str(explanation))
+        for count in (1, 3, 1, 8):
+            np.testing.assert_allclose(ours.run(None, {"image": images[:count]})[0], expected[:count], rtol=1e-4, atol=1e-5)
+        nodes = json.loads(explanation.read_text())["nodes"]
+        self.assertEqual({node["runs_on"] for node in nodes}, {"byoc"})
+
+    def test_attributes(self):
+        """Attributes of each type reach byoc as they are: integers, floats, texts, lists."""
+        weight = helper.make_tensor("w", TensorProto.FLOAT, [2, 3, 3, 3], np.linspace(-1, 1, 54).tolist())
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"], auto_pad="SAME_UPPER", strides=[2, 2]),
+                 helper.make_node("LeakyRelu", ["c"], ["l"], alpha=0.3),
+                 helper.make_node("Transpose", ["l"], ["y"], perm=[0, 2, 3, 1])]
+        x = np.random.default_rng(1).normal(size=(1, 3, 7, 7)).astype(np.float32)
+        self.same(model_of(nodes, [floats("x", 1, 3, 7, 7)], [floats("y", 1, 4, 4, 2)], [weight]), {"x": x})
+
+    def test_what_stays(self):
+        """A node between two others that byoc does not run makes two groups, and is explained."""
+        nodes = [helper.make_node("Relu", ["x"], ["a"]),
+                 helper.make_node("RandomNormalLike", ["a"], ["r"], seed=1.0),
+                 helper.make_node("Mul", ["r", "zero"], ["z"]),
+                 helper.make_node("Add", ["a", "z"], ["y"])]
+        zero = helper.make_tensor("zero", TensorProto.FLOAT, [], [0.0])
+        x = np.float32([[-1, 2], [3, -4]])
+        explained = self.same(model_of(nodes, [floats("x", 2, 2)], [floats("y", 2, 2)], [zero]), {"x": x})
+        left = [node for node in explained["nodes"] if node["runs_on"] == "onnxruntime"]
+        self.assertEqual([node["op_type"] for node in left], ["RandomNormalLike"])
+        self.assertIn("random", left[0]["reason"])
+        self.assertEqual(len(explained["groups"]), 2)
+
+    def test_graphs_of_nodes(self):
+        """An If and the nodes of its graphs stay with ONNX Runtime, which reads byoc's values in them."""
+        then = helper.make_graph([helper.make_node("Neg", ["a"], ["t"])], "then", [], [floats("t", 4)])
+        other = helper.make_graph([helper.make_node("Abs", ["a"], ["e"])], "else", [], [floats("e", 4)])
+        nodes = [helper.make_node("Sin", ["x"], ["a"]),
+                 helper.make_node("If", ["c"], ["i"], then_branch=then, else_branch=other),
+                 helper.make_node("Exp", ["i"], ["y"])]
+        condition = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
+        model = model_of(nodes, [floats("x", 4), condition], [floats("y", 4)])
+        for value in (True, False):
+            explained = self.same(model, {"x": np.float32([1, -2, 3, -4]), "c": np.array(value)})
+        self.assertEqual([node["runs_on"] for node in explained["nodes"]], ["byoc", "onnxruntime", "byoc"])
+
+    def test_counted(self):
+        """The extents of an output are found out by each run."""
+        model = model_of([helper.make_node("NonZero", ["x"], ["y"])], [floats("x", 2, 3)],
+                         [helper.make_tensor_value_info("y", TensorProto.INT64, [2, None])])
+        for x in (np.float32([[0, 1, 0], [2, 0, 3]]), np.zeros((2, 3), np.float32)):
+            self.same(model, {"x": x}, default="json")
+
+    def test_cache(self):
+        """The second session takes the compiled group from the folder; a damaged file is made again."""
+        folder = FOLDER / "cache"
+        model = model_of([helper.make_node("Tanh", ["x"], ["y"])], [floats("x", 8)], [floats("y", 8)])
+        x = {"x": np.linspace(-1, 1, 8).astype(np.float32)}
+        self.same(model, x, cache_dir=str(folder))
+        [kept] = folder.glob("*.byoc")
+        made = kept.stat().st_ino
+        self.same(model, x, cache_dir=str(folder))
+        self.assertEqual(kept.stat().st_ino, made)
+        kept.write_bytes(b"damaged")
+        self.same(model, x, cache_dir=str(folder))
+        self.assertGreater(kept.stat().st_size, 100)
+
+    def test_wrong_option(self):
+        with self.assertRaisesRegex(Exception, 'no option "thread"; did you mean "threads"'):
+            session(str(DIGITS / "model.onnx"), thread="2")
+
+    def test_threads_of_the_program(self):
+        """Eight threads run one session, with several sizes."""
+        images = np.load(DIGITS / "images.npy").astype(np.float32)
+        expected = np.load(DIGITS / "outputs.npy")
+        ours, faults = session(str(DIGITS / "model.onnx")), []
+
+        def work(k):
+            try:
+                for n in range(1, 4):
+                    for _ in range(20):
+                        result = ours.run(None, {"image": images[k:k + n]})[0]
+                        np.testing.assert_allclose(result, expected[k:k + n], rtol=1e-4, atol=1e-5)
+            except Exception as fault:
+                faults.append(repr(fault))
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(faults, [])
+
+    def test_many_sessions(self):
+        """A hundred sessions leave no memory and no files."""
+        model = model_of([helper.make_node("Tanh", ["x"], ["y"])], [floats("x", "N", 64)], [floats("y", "N", 64)])
+        temporary = set(Path(tempfile.gettempdir()).glob("byoc-ort-*"))
+
+        def resident():
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+        for k in range(100):
+            session(model).run(None, {"x": np.zeros((1, 64), np.float32)})
+            if k == 49:
+                before = resident()
+        self.assertLess(resident() - before, 16 << 20)
+        self.assertEqual(set(Path(tempfile.gettempdir()).glob("byoc-ort-*")) - temporary, set())
+
+
+if __name__ == "__main__":
+    assert onnx.__version__
+    print("onnxruntime", ort.__version__, flush=True)
+    unittest.main()
