@@ -306,8 +306,8 @@ enum byoc_compile_flags {
   /// No kernel rounds otherwise than the direct sum of the op's definition, as Winograd and lower
   /// precision do. The order of terms and fused multiply-add are the plugin's choice.
   BYOC_STRICT_FP = 4,
-  /// Since minor 9. The model is compiled for several sizes, and equal constants of these are stored
-  /// once: weights should be packed in forms that do not depend on sizes.
+  /// Since minor 9. The model is compiled for several sizes, and equal constants of these are
+  /// stored once: weights should be packed in forms that do not depend on sizes.
   BYOC_SHARED_WEIGHTS = 16
 };
 /// The bits of byoc_load.flags, besides BYOC_STRICT_FP.

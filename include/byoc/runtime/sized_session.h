@@ -9,8 +9,8 @@ namespace byoc {
 class SizePicker;  // of runtime/ alone
 
 /// All sizes of an artifact, loaded; immutable, so that threads share it. A Context belongs to the
-/// Session that made it: programs that call with several sizes have one Context for each. A size may
-/// be open, and serves what no exact one does.
+/// Session that made it: programs that call with several sizes have one Context for each. A size
+/// may be open, and serves what no exact one does.
 class SizedSession {
  public:
   /// Loads every size. Weights that sizes share are in memory once. Errors: those of Session::load,
@@ -19,11 +19,10 @@ class SizedSession {
                                    std::shared_ptr<const PluginSet> plugins,
                                    const SessionOptions& options = {});
 
-  /// Returns the Session whose inputs have the extents of `inputs`: of several the one with the fewest
-  /// open sizes. Errors: slug "input-count"; slug "input-size", whose help lists the sizes; where
-  /// there are open sizes, those of inputs that the most open program refuses. Allocates nothing
-  /// when it succeeds.
-  /// Cost: O(sizes * inputs).
+  /// Returns the Session whose inputs have the extents of `inputs`: of several the one with the
+  /// fewest open sizes. Errors: slug "input-count"; slug "input-size", whose help lists the sizes;
+  /// where there are open sizes, those of inputs that the most open program refuses. Allocates
+  /// nothing when it succeeds. Cost: O(sizes * inputs).
   Result<Session*> pick(std::span<const DLTensor> inputs) const;
 
   size_t size() const { return sessions_.size(); }                 ///< how many sizes
