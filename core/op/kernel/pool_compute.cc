@@ -170,7 +170,7 @@ Tensor fold_planes(te::Builder& builder, const Tensor& x, const std::string& nam
                          });
   if (is_volume) {
     int64_t count = 1;
-    for (size_t d = 2; d < x.rank(); ++d) count *= extents(x)[d];
+    for (const Expr& extent : cells) count *= *as_int(extent);  // n and c may be open
     over = {Expr(count)};
   }
   return builder.reduce(name, std::move(shape), over, combiner(computing_dtype(x.dtype())),

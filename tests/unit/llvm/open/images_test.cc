@@ -126,5 +126,16 @@ TEST(OpenImages, TooSmallForAWindowAreRefused) {
       << module.status().to_string();
 }
 
+TEST(OpenImages, OfMeansOfVolumes) {
+  expect_all({{"B", 1, 3}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",5,2,3,4]) {\n  %0 = global_average_pool(%x)\n",
+               "  %1 = global_lp_pool(%x) {p=3}\n  return %0, %1\n}\n");
+  });
+  expect_all({{"D", 1, 4}}, [](auto& d) {
+    return cat("fn main(%x: f32[2,3,", d[0], ",3,2]) {\n  %0 = global_max_pool(%x)\n",
+               "  return %0\n}\n");
+  });
+}
+
 }  // namespace
 }  // namespace byoc
