@@ -26,13 +26,23 @@ Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
   return lowered(schedule, schedules);
 }
 
-// Lowers a Dag with open sizes by the schedule of the same Dag with numbers.
+// Lowers a Dag with open sizes by a schedule of the same Dag with numbers: the first of the guesses
+// that fits. Partial sums over a loop that is open, for example, fit at other points.
 Result<te::LoopFunction> lower_as(const te::Dag& dag, const te::Dag& nominal,
                                   const te::Target& target) {
   const topi::Template schedules = sketch::template_of(nominal, target);
-  BYOC_TRY(te::Schedule model, schedules.at(schedules.first));
-  BYOC_TRY(te::Schedule schedule, schedule_as(dag, nominal, model.trace(), target));
-  return lowered(schedule, schedules);
+  auto at = [&](const topi::Point& point) -> Result<te::LoopFunction> {
+    BYOC_TRY(te::Schedule model, schedules.at(point));
+    BYOC_TRY(te::Schedule schedule, schedule_as(dag, nominal, model.trace(), target));
+    return lowered(schedule, schedules);
+  };
+  Result<te::LoopFunction> first = at(schedules.first);
+  if (first.ok() || first.status().slug() != "open-schedule") return first;
+  for (const topi::Point& point : schedules.choices().guesses) {
+    Result<te::LoopFunction> other = at(point);
+    if (other.ok()) return other;
+  }
+  return first;
 }
 
 using LowerRest = std::function<Result<te::LoopFunction>(const te::Dag& rest)>;
