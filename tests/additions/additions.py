@@ -217,7 +217,7 @@ def copy_tree(source, copy):
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir(parents=True)
     shutil.copy(source / "CMakeLists.txt", copy)
-    for folder in ("cmake", "include", "runtime", "core", "plugins", "tests", "docs", "bench", "packages", "python", "share"):
+    for folder in ("cmake", "include", "runtime", "core", "plugins", "frontends", "tests", "docs", "bench", "packages", "python", "share"):
         shutil.copytree(source / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
 
 

@@ -13,7 +13,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TOPS = ("runtime", "core", "plugins", "tests")
+TOPS = ("runtime", "core", "frontends", "plugins", "tests")
 SMALL = 6
 IGNORED = re.compile(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'
                      r"(?<!\w)'(?:\\.|[^'\\\n])+'|^\s*#(?:\\\n|[^\n])*", re.S | re.M)
