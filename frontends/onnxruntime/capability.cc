@@ -14,11 +14,11 @@ constexpr size_t kMostCompiles = 16;  // attempts at compiling them that may fai
 
 // Element types of ONNX. byoc's runs take these, and constants up to float4.
 constexpr int kTaken[] = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16};
-constexpr int kTexts = 8, kComplex64 = 14, kComplex128 = 15, kLastOfConstants = 23;
+constexpr int kTextElements = 8, kComplex64 = 14, kComplex128 = 15, kLastOfConstants = 23;
 
 bool is_taken(const Value& value) {
   if (!value.is_constant) return std::ranges::count(kTaken, value.element) > 0;
-  return value.element > 0 && value.element <= kLastOfConstants && value.element != kTexts &&
+  return value.element > 0 && value.element <= kLastOfConstants && value.element != kTextElements &&
          value.element != kComplex64 && value.element != kComplex128;
 }
 
