@@ -115,7 +115,7 @@ byoc_failed_tests() {
 }
 
 # Sources per batch of a new folder (cmake/batches.cmake). One that was configured before keeps what it has.
-byoc_batch=24
+byoc_batch=12
 
 # byoc_build FOLDER [cmake options...] [-- targets...]: configures (again only when something changed)
 # and builds, all or the targets alone. Afterwards other scripts may run what is in FOLDER, but not build there.

@@ -101,7 +101,7 @@ project true
 cmake -S project -B project/build-by-hand -G Ninja >by-hand
 for folder in build-batches build-by-hand; do
   build "$folder"
-  grep -c '^BYOC_BATCH:.*=24$' "project/$folder/CMakeCache.txt" || true
+  grep -c '^BYOC_BATCH:.*=12$' "project/$folder/CMakeCache.txt" || true
 done >found
 [ "$(tr '\n' ' ' <found)" = "1 0 " ] || { cat found; exit 1; }
 

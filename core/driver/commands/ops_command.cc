@@ -12,7 +12,7 @@
 namespace byoc::driver {
 namespace {
 
-struct OpsFlags {
+struct ListedOps {
   std::string op;
   bool markdown = false, support = false;
   ModelOptions model;  // the flags that choose plugins
@@ -98,7 +98,7 @@ Result<std::vector<const OpDef*>> chosen_ops(const std::string& name) {
 }
 
 /// Prints which plugins take the ops, and which ONNX operators the importer reads.
-Result<int> run_support(const OpsFlags& options, const std::vector<const OpDef*>& ops,
+Result<int> run_support(const ListedOps& options, const std::vector<const OpDef*>& ops,
                         const cli::CommonOptions& common) {
   BYOC_TRY(BuildOptions build, build_options(options.model));
   Progress progress(common);
@@ -113,7 +113,7 @@ Result<int> run_support(const OpsFlags& options, const std::vector<const OpDef*>
   return cli::kDone;
 }
 
-Result<int> run_ops(const OpsFlags& options, const cli::CommonOptions& common) {
+Result<int> run_ops(const ListedOps& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto ops, chosen_ops(options.op));
   if (options.support) return run_support(options, ops, common);
   std::string text = options.markdown ? markdown(ops) : "";
@@ -132,7 +132,7 @@ Result<int> run_ops(const OpsFlags& options, const cli::CommonOptions& common) {
 }  // namespace
 
 cli::Command ops_command(const cli::CommonOptions& common) {
-  auto options = std::make_shared<OpsFlags>();
+  auto options = std::make_shared<ListedOps>();
   cli::Command command;
   command.name = "ops";
   command.about = "the operator reference";
