@@ -259,15 +259,30 @@ std::vector<Dim> used_sizes(const SizeExpression& expression, const SizesByName&
   return out;
 }
 
-Result<Dim> dim_of(const Part& part, const SizesByName& sizes) {
-  const std::string text = part.polynomial.text();
-  if (part.bounds.max < 0)
+Result<Part> part_of_text(std::string_view text, const SizesByName& sizes) {
+  BYOC_TRY(SizeExpression expression, SizeExpression::parse(text));
+  return evaluated(expression, [&](const std::string& name) -> Result<Part> {
+    std::string key;
+    print_size_name(key, name);
+    auto found = sizes.find(key);
+    BYOC_CHECK(found != sizes.end(), "no size ", name);
+    return part_of_size(found->second);
+  });
+}
+
+// Equal texts are equal dims: the bounds are of the text, however it was computed. (T+1)*(T-1) and
+// T*T-1 have the same one.
+Result<Dim> dim_of(const Part& computed, const SizesByName& sizes) {
+  const std::string text = computed.polynomial.text();
+  if (computed.bounds.max < 0)
     return invalid(cat("the size ", text, " is negative")).with_slug("size-bounds");
-  if (auto number = part.polynomial.number()) {
+  if (auto number = computed.polynomial.number()) {
     if (*number >= 0) return Dim(*number);
     return invalid(cat("the size ", text, " is negative")).with_slug("size-bounds");
   }
   if (auto named = sizes.find(text); named != sizes.end()) return named->second;
+  BYOC_TRY(const Part part, part_of_text(text, sizes));
+  if (part.polynomial.text() != text) return dim_of(part, sizes);
   BYOC_TRY(SizeExpression expression, SizeExpression::parse(text));
   NamedSize size{text, std::max<int64_t>(part.bounds.min, 0), part.bounds.max,
                  NamedSize::kExpression, used_sizes(expression, sizes)};
@@ -287,12 +302,7 @@ Result<Part> part_of_dim(Dim dim) {
   if (!dim.is_expression()) return part_of_size(dim);
   SizesByName sizes;
   add_sizes(sizes, dim);
-  BYOC_TRY(SizeExpression expression, SizeExpression::parse(dim.name().text()));
-  return evaluated(expression, [&](const std::string& name) -> Result<Part> {
-    std::string text;
-    print_size_name(text, name);
-    return part_of_size(sizes.at(text));
-  });
+  return part_of_text(dim.name().text(), sizes);
 }
 
 Result<Dim> computed(Step::Kind kind, Dim a, Dim b) {
@@ -332,13 +342,7 @@ std::optional<Dim> dim_exact_quotient(Dim a, Dim b) {
   if (!quotient) return std::nullopt;
   SizesByName sizes;
   add_sizes(sizes, a);
-  Result<SizeExpression> expression = SizeExpression::parse(quotient->text());
-  if (!expression.ok()) return std::nullopt;
-  Result<Part> part = evaluated(*expression, [&](const std::string& name) -> Result<Part> {
-    std::string text;
-    print_size_name(text, name);
-    return part_of_size(sizes.at(text));
-  });
+  Result<Part> part = part_of_text(quotient->text(), sizes);
   Result<Dim> out = part.ok() ? dim_of(*part, sizes) : Result<Dim>(part.status());
   return out.ok() ? std::optional(*out) : std::nullopt;
 }

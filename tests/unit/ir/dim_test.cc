@@ -79,6 +79,19 @@ TEST(Dim, ParsesWhatItPrints) {
             "2*\"a b\"");
 }
 
+// Two ways of computing one text have bounds of their own on the way: at T = 1..128 those of
+// (T+2)*(T+1) end at 130*129, and those of T*T+3*T+2 as well, but T*T-1 as (T+1)*(T-1) at 129*127.
+TEST(Dim, EqualsWhatItsTextGives) {
+  const Dim more = ok(dim_sum(kT, Dim(1))), less = ok(dim_difference(kT, Dim(1)));
+  const Dim product = ok(dim_product(more, less));
+  const Dim squares = ok(dim_difference(ok(dim_product(kT, kT)), Dim(1)));
+  EXPECT_EQ(product, squares);
+  EXPECT_EQ(product.max(), squares.max());
+  EXPECT_EQ(ok(parse_dim_expression(product.name().text(), std::vector{kT})), product);
+  const Dim rest = ok(dim_difference(ok(dim_product(kB, kT)), kT));  // of T*(B-1)
+  EXPECT_EQ(rest, ok(dim_product(kT, ok(dim_difference(kB, Dim(1))))));
+}
+
 using Values = std::map<std::string, int64_t>;
 
 // A dim, and the number that it is for some sizes.
@@ -135,6 +148,7 @@ TEST(Dim, EqualsArithmeticWithNumbers) {
     EXPECT_EQ(put, Dim(x.number)) << cat(x.dim);
     if (x.dim.is_static()) continue;
     EXPECT_EQ(evaluated(x.dim, values), x.number) << cat(x.dim);
+    EXPECT_EQ(ok(parse_dim_expression(x.dim.name().text(), sizes)), x.dim);
     ++compared;
   }
   EXPECT_GT(compared, 1000);
