@@ -152,10 +152,12 @@ bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x)
 namespace {
 
 // Returns true when a part that x subtracts is one that the fact subtracts as often: what is left
-// of x without the fact is simpler.
+// of x without the fact is simpler. The part has the variable of the loop or block for which the
+// fact holds: an expression of sizes has the same value outside of it, where the loop may be empty.
 bool helps(const Linear& fact, const Linear& x) {
   return fact.dtype == x.dtype && std::ranges::any_of(fact.terms, [&](const Linear::Term& mine) {
-           return mine.factor < 0 && std::ranges::any_of(x.terms, [&](const Linear::Term& term) {
+           return mine.factor < 0 && !is_of_sizes(mine.x) &&
+                  std::ranges::any_of(x.terms, [&](const Linear::Term& term) {
                     return term.x.same_as(mine.x) && term.factor == mine.factor;
                   });
          });

@@ -108,6 +108,20 @@ TEST(OpenImages, OfResizesBetweenCells) {
   }
 }
 
+// Facts about loops of one extent are not used where only the sizes of the other are: the channels
+// of a convolution over pools, from blocks.
+TEST(OpenImages, OfExtentsThatAreExpressionsOfOneSize) {
+  expect_all({{"S", 6, 13}}, [](auto& d) {
+    const bool is_open = d[0].find("S") != std::string::npos;
+    const int64_t s = is_open ? 0 : std::stoll(d[0]);
+    const std::string height =
+        is_open ? cat("(div(div(div(S+1,2)+1,2),2) : ", d[0], ")") : cat(((s + 1) / 2 + 1) / 2 / 2);
+    const std::string width = is_open ? cat("(div(S+1,2)-1 : ", d[0], ")") : cat((s + 1) / 2 - 1);
+    return cat("fn main(%s: f32[", d[0], "], %x: f32[1,1,", height, ",", width, ",8]) {\n",
+               "  %0 = transpose(%x) {perm=[0,1,4,2,3]}\n  return %0\n}\n");
+  });
+}
+
 TEST(OpenImages, OfConcats) {
   expect_all(kImages, of_image(3, "",
                                "%1 = max_pool(%x) {kernel_shape=[3,3], pads=[1,1,1,1]}\n"
