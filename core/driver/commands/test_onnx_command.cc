@@ -5,6 +5,7 @@
 #include "byoc/base/json.h"
 #include "byoc/translate/policies.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/bindings.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "core/tools/verify/onnx_case.h"
@@ -14,7 +15,7 @@ namespace byoc::driver {
 namespace {
 
 struct TestOnnxFlags {
-  std::vector<std::string> folders;
+  std::vector<std::string> folders, shapes;
   ModelOptions model;
   uint32_t jobs = 2, timeout_s = 60;
 };
@@ -56,11 +57,11 @@ std::string text_of(const std::vector<std::string>& folders, const std::vector<C
 }
 
 std::vector<CaseResult> run_shown(const std::vector<std::string>& folders,
-                                  const BuildOptions& build_with, const TestOnnxFlags& options,
-                                  const cli::CommonOptions& common) {
+                                  const BuildOptions& build_with, const GivenShapes& sizes,
+                                  const TestOnnxFlags& options, const cli::CommonOptions& common) {
   Progress progress(common);
   uint64_t furthest = 0;  // cases that run at the same time report in turns
-  auto results = run_cases_isolated(folders, build_with, options.jobs, options.timeout_s,
+  auto results = run_cases_isolated(folders, build_with, sizes, options.jobs, options.timeout_s,
                                     [&](std::string_view folder, uint64_t done, uint64_t total) {
                                       furthest = std::max(furthest, done);
                                       progress.show(folder, furthest, total);
@@ -86,10 +87,11 @@ Json to_json(const std::vector<std::string>& folders, const std::vector<CaseResu
 
 Result<int> run_test_onnx(const TestOnnxFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(auto folders, find_cases(options.folders));
+  BYOC_TRY(const GivenShapes sizes, parse_shapes(options.shapes));
   BYOC_TRY(BuildOptions build_with, build_options(options.model));
   if (build_with.policies)  // some of the models have no such ops
     build_with.policies = te::unchecked({&build_with.policies, 1})[0];
-  auto results = run_shown(folders, build_with, options, common);
+  auto results = run_shown(folders, build_with, sizes, options, common);
   Counts counts = count(results);
   cli::print_text(text_of(folders, results, counts, build_with.strict, common.verbose), common);
   if (size_t left = counts.of[CaseResult::kNotRun]; left > 0) {
@@ -113,10 +115,17 @@ cli::Command test_onnx_command(const cli::CommonOptions& common) {
        "all cases below a folder"},
       {"byoc test-onnx test_relu -v", "one case; -v: also why cases are unsupported"},
       {"byoc test-onnx test_shape --strict",
-       "\"folded\": the core computed all of it at compile time, no plugin ran"}};
+       "\"folded\": the core computed all of it at compile time, no plugin ran"},
+      {"byoc test-onnx cases --shape N=1..8",
+       "models whose inputs name the size N are compiled for all of these, and run with what is "
+       "stored"}};
   command.options = {
       {"DIR", "", "case folders, or folders that contain some", &options->folders, true}};
   add_options_of(command, options->model, {OptionPart::kBuild, OptionPart::kPlugins});
+  command.options.push_back(
+      {"--shape", "NAME=N..M",
+       "compile for these numbers of a size that a model names, in place of the stored extent",
+       &options->shapes});
   command.options.push_back({"--jobs", "N", "cases at a time", &options->jobs});
   command.options.push_back(
       {"--timeout", "SECONDS", "for one case; longer is a failure", &options->timeout_s});

@@ -38,8 +38,9 @@ CaseResult case_result(const process::ChildResult& child, uint32_t timeout_s) {
 }  // namespace
 
 std::vector<CaseResult> run_cases_isolated(const std::vector<std::string>& folders,
-                                           const BuildOptions& options, uint32_t jobs,
-                                           uint32_t timeout_s, const CaseProgress& progress) {
+                                           const BuildOptions& options, const GivenShapes& sizes,
+                                           uint32_t jobs, uint32_t timeout_s,
+                                           const CaseProgress& progress) {
   std::vector<CaseResult> results;
   process::catch_interrupts();
   process::ChildLimits limits{
@@ -47,7 +48,7 @@ std::vector<CaseResult> run_cases_isolated(const std::vector<std::string>& folde
   auto children = process::run_in_children(limits, folders.size(), jobs, [&](size_t k) {
     process::doing(folders[k]);
     process::progress_to(k, k, folders.size());
-    return to_text(run_case(folders[k], options));
+    return to_text(run_case(folders[k], options, sizes));
   });
   for (const process::ChildResult& child : children)
     results.push_back(case_result(child, timeout_s));

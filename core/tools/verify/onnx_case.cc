@@ -59,8 +59,24 @@ void name_by_position(std::vector<PbTensor>& tensors, const std::vector<ModelInp
   for (size_t k = 0; k < tensors.size(); ++k) tensors[k].name = names[k];
 }
 
+/// Adds the bounds of the sizes that the input names, or, where one is not given, its stored shape.
+void add_shape(const ModelInput& input, const std::vector<int64_t>& stored,
+               const GivenShapes& sizes, ImportOptions& options) {
+  bool has_all = input.has_rank;
+  for (size_t d = 0; d < input.dims.size() && has_all; ++d)
+    has_all = input.dims[d] >= 0 || sizes.count(input.dim_names[d]) > 0;
+  if (!has_all) {
+    options.shapes[input.name] = {stored.begin(), stored.end()};
+    return;
+  }
+  for (const std::string& name : input.dim_names) {
+    if (auto given = sizes.find(name); given != sizes.end()) options.shapes.insert(*given);
+  }
+}
+
 ImportOptions import_options(const std::vector<PbTensor>& data,
-                             const std::vector<ModelInput>& inputs, Binding binding) {
+                             const std::vector<ModelInput>& inputs, const GivenShapes& sizes,
+                             Binding binding) {
   ImportOptions options;
   for (const PbTensor& tensor : data) {
     if (is_bound(tensor.tensor, binding)) {
@@ -71,8 +87,7 @@ ImportOptions import_options(const std::vector<PbTensor>& data,
     for (const ModelInput& input : inputs) {
       bool open = !input.has_rank || std::count(input.dims.begin(), input.dims.end(), -1) > 0;
       if (input.name == tensor.name && open)
-        options.shapes[input.name] = {tensor.tensor.spec().dims.begin(),
-                                      tensor.tensor.spec().dims.end()};
+        add_shape(input, tensor.tensor.spec().dims, sizes, options);
     }
   }
   return options;
@@ -84,10 +99,11 @@ struct Compiled {
 };
 
 Result<Compiled> compile(const std::string& model, const std::vector<PbTensor>& data,
-                         const std::vector<ModelInput>& inputs, const BuildOptions& options) {
+                         const std::vector<ModelInput>& inputs, const BuildOptions& options,
+                         const GivenShapes& sizes) {
   Status last;
   for (Binding binding : kBindings) {
-    ImportOptions import = import_options(data, inputs, binding);
+    ImportOptions import = import_options(data, inputs, sizes, binding);
     if (binding != Binding::kNone && import.bind.empty()) continue;
     auto module = import_onnx(model, all_ops(), import);
     Status status = module.status();
@@ -144,12 +160,13 @@ Status check_consistency(const std::vector<PbTensor>& data, const std::vector<Mo
 /// Runs one data set. The stored outputs are read last: a model whose outputs are not tensors fails
 /// before, with a better message.
 Status run_data_set(const std::string& model, const std::string& folder,
-                    const BuildOptions& options, CaseResult& result, bool& ran_kernels) {
+                    const BuildOptions& options, const GivenShapes& sizes, CaseResult& result,
+                    bool& ran_kernels) {
   BYOC_TRY(auto inputs, onnx_inputs(model));
   BYOC_TRY(auto data, read_stored_inputs(folder));
   name_by_position(data, inputs);
   BYOC_TRY_STATUS(check_consistency(data, inputs));
-  BYOC_TRY(Compiled compiled, compile(model, data, inputs, options));
+  BYOC_TRY(Compiled compiled, compile(model, data, inputs, options, sizes));
   result.bound = compiled.bound;
   ran_kernels = ran_kernels || !compiled.executable.program.steps.empty();
   std::vector<NamedTensor> outputs = compiled.executable.program.outputs;
@@ -187,14 +204,15 @@ Result<std::vector<std::string>> find_cases(const std::vector<std::string>& fold
   return cases;
 }
 
-CaseResult run_case(const std::string& folder, const BuildOptions& options) {
+CaseResult run_case(const std::string& folder, const BuildOptions& options,
+                    const GivenShapes& sizes) {
   CaseResult result;
   std::vector<std::string> sets = data_sets(folder);
   Status status;
   bool ran_kernels = false;  // in one data set at least
   if (sets.empty()) status = failed("the case has no test_data_set_*").with_slug("data-set");
   for (const std::string& set : sets) {
-    status = run_data_set(folder + "/model.onnx", set, options, result, ran_kernels);
+    status = run_data_set(folder + "/model.onnx", set, options, sizes, result, ran_kernels);
     if (!status.ok()) break;
   }
   if (!status.ok()) {

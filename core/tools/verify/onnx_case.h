@@ -23,8 +23,11 @@ Result<std::vector<std::string>> find_cases(const std::vector<std::string>& fold
 /// Compiles the model and compares its outputs with every data set's as ONNX's own runner does
 /// (relative 1e-3, absolute 1e-7). The verdict is kUnsupported when the importer or the plugins
 /// refuse the model before anything runs. Inputs that the importer requires as constants (shapes,
-/// axes) are bound to the data set's values.
-CaseResult run_case(const std::string& folder, const BuildOptions& options);
+/// axes) are bound to the data set's values. Dims of inputs that the model names as a size of
+/// `sizes` keep those bounds, so that the case is compiled for all of them; others have the stored
+/// extents.
+CaseResult run_case(const std::string& folder, const BuildOptions& options,
+                    const GivenShapes& sizes);
 
 /// Called from time to time with the current case, its number, and the number of cases.
 using CaseProgress = std::function<void(std::string_view folder, uint64_t done, uint64_t total)>;
@@ -32,7 +35,8 @@ using CaseProgress = std::function<void(std::string_view folder, uint64_t done, 
 /// Runs each case in a process of its own, `jobs` at a time. A crash and a timeout are failures.
 /// SIGINT and SIGTERM end it, here and for the rest of the process; the cases left are kNotRun.
 std::vector<CaseResult> run_cases_isolated(const std::vector<std::string>& folders,
-                                           const BuildOptions& options, uint32_t jobs,
-                                           uint32_t timeout_s, const CaseProgress& progress);
+                                           const BuildOptions& options, const GivenShapes& sizes,
+                                           uint32_t jobs, uint32_t timeout_s,
+                                           const CaseProgress& progress);
 
 }  // namespace byoc::driver
