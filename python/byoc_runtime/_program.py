@@ -135,11 +135,18 @@ class _Session:
             return all(tuple(array.shape) == tensor.shape for array, tensor in zip(arrays, self.inputs))
         if any(len(array.shape) != len(tensor.shape) for array, tensor in zip(arrays, self.inputs)):
             return False
-        slot, held = _Slot(self), []                       # type: _Slot, list[Any]
-        error = self.library.byoc_context_take_inputs(slot.context, slot.lend(arrays, slot.inputs, held), self.n_in)
-        if error:
-            self.error_of(error)                           # which frees it
-        return not error
+        held: list[Any] = []                               # owners of the memory until the call is over
+        try:
+            slot = self.pool.pop()
+        except IndexError:
+            slot = _Slot(self)
+        try:
+            error = self.library.byoc_context_take_inputs(slot.context, slot.lend(arrays, slot.inputs, held), self.n_in)
+            if error:
+                self.error_of(error)                       # which frees it
+            return not error
+        finally:
+            self.pool.append(slot)
 
     def order(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Returns all inputs in the order of the session."""
@@ -509,13 +516,12 @@ class Program:
         arrays = [_arrays.shaped(array) for array in self._session(0).order(inputs, named)]
         if self._only is not None:
             return self._only, arrays
-        sessions = [self._session(k) for k in self._by_ranges]
-        sessions.sort(key=lambda session: session.is_open)  # exact sizes go first, then those with the fewest ranges
-        for session in sessions:
+        for k in self._by_ranges:                          # exact sizes, then the label with the fewest ranges
+            session = self._session(k)
             if session.fits(arrays):
                 return session, arrays
-        if sessions[-1].is_open:                           # whose run names the size that is outside of its bounds
-            return sessions[-1], arrays
+        if session.is_open:                                # whose run names the size that is outside of its bounds
+            return session, arrays
         shapes = ", ".join("x".join(map(str, array.shape)) for array in arrays)
         raise Error(f"the program has no size for inputs of {shapes}", slug="no-such-size",
                     help=f"it has {', '.join(self.sizes)}; compile it with this one too")

@@ -44,7 +44,7 @@ Status wrong_shape(const char* kind, const DLTensor& view, const NamedTensor& wa
 
 }  // namespace
 
-Status check_view(const char* kind, const DLTensor& view, const NamedTensor& wanted) {
+Status check_type(const char* kind, const DLTensor& view, const NamedTensor& wanted) {
   if (view.device.device_type != kDLCPU) {
     return refuse(kind, "data",
                   cat("\"", wanted.name, "\" is on device ", int{view.device.device_type},
@@ -59,6 +59,11 @@ Status check_view(const char* kind, const DLTensor& view, const NamedTensor& wan
         cat("\"", wanted.name, "\" is ", describe(view), ", the model expects ", wanted.type));
   }
   if (!same_shape(view, wanted.type.dims)) return wrong_shape(kind, view, wanted);
+  return {};
+}
+
+Status check_view(const char* kind, const DLTensor& view, const NamedTensor& wanted) {
+  BYOC_TRY_STATUS(check_type(kind, view, wanted));
   bool empty =
       std::find(wanted.type.dims.begin(), wanted.type.dims.end(), 0) != wanted.type.dims.end();
   if (view.data != nullptr || empty) return {};

@@ -9,8 +9,11 @@ namespace byoc {
 /// The type of a bool in DLPack since 0.8, kDLBool. byoc takes it for what to_dlpack returns.
 inline constexpr DLDataType kDlpackBool{6, 8, 1};
 
-/// Checks device, dtype, shape and presence of data; messages use the user's words. kind: "input"
-/// or "output", the slug's first half.
+/// Checks device, dtype and shape; messages use the user's words. kind: "input" or "output", the
+/// slug's first half.
+Status check_type(const char* kind, const DLTensor& view, const NamedTensor& wanted);
+
+/// As check_type, and that there are data.
 Status check_view(const char* kind, const DLTensor& view, const NamedTensor& wanted);
 
 }  // namespace byoc

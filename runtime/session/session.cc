@@ -9,6 +9,7 @@
 #include "byoc/base/no_memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/threads.h"
+#include "runtime/artifact/check_view.h"
 #include "runtime/session/bind.h"
 #include "runtime/session/load_modules.h"
 #include "runtime/session/run_code.h"
@@ -250,30 +251,45 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   return {};
 }
 
+namespace {
+
+Status check_input_count(const Program& program, size_t count) {
+  if (count == program.inputs.size()) return {};
+  return invalid(cat("the model has ", program.inputs.size(), " inputs, ", count, " were given"))
+      .with_slug("input-count");
+}
+
+Status check_input_types(std::span<const DLTensor> inputs, const std::vector<NamedTensor>& wanted) {
+  for (size_t k = 0; k < inputs.size(); ++k)
+    BYOC_TRY_STATUS(check_type("input", inputs[k], wanted[k]));
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> inputs) const {
-  if (inputs.size() != program().inputs.size()) {
-    return invalid(cat("the model has ", program().inputs.size(), " inputs, ", inputs.size(),
-                       " were given"))
-        .with_slug("input-count");
-  }
+  BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
   std::vector<TensorSpec> out;
+  auto add_types = [&out](const std::vector<NamedTensor>& outputs) {
+    for (const NamedTensor& output : outputs) out.push_back(output.type);
+  };
   if (state_->sizes.empty()) {
-    for (const NamedTensor& output : outputs()) out.push_back(output.type);
+    BYOC_TRY_STATUS(check_input_types(inputs, program().inputs));
+    add_types(outputs());
     return out;
   }
   OpenViews views(state_->sizes, program());
   BYOC_TRY_STATUS(views.update(inputs).status());
-  for (const NamedTensor& output : views.outputs()) out.push_back(output.type);
+  BYOC_TRY_STATUS(check_input_types(inputs, views.inputs()));
+  add_types(views.outputs());
   return out;
 }
 
 Status Session::take_sizes(Context& context, std::span<const DLTensor> inputs) const {
-  if (inputs.size() != program().inputs.size()) {
-    return invalid(cat("the model has ", program().inputs.size(), " inputs, ", inputs.size(),
-                       " were given"))
-        .with_slug("input-count");
-  }
-  return byoc::take_sizes(*context.state_, inputs);
+  BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
+  ContextState& state = *context.state_;
+  BYOC_TRY_STATUS(byoc::take_sizes(state, inputs));
+  return check_input_types(inputs, state.open ? state.open->inputs() : program().inputs);
 }
 
 std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {

@@ -347,6 +347,21 @@ class Sizes(unittest.TestCase):
         self.assertEqual(program.bind(size="N=4").inputs[0].shape, (4, 1, 8, 8))
 
 
+    def test_an_exact_size_goes_before_a_range(self):
+        """Numbers decide too: the program of open sizes is not taken for images of another height."""
+        text = "fn main(%x: f32[N,3]) {\n  %0 = relu(%x)\n  return %0\n}\n"
+        program = compiled(text, "--shape", "N=1..8", "--shape", "N=4")
+        for n in (1, 4, 8):
+            x = np.linspace(-1, 1, 3 * n, dtype=np.float32).reshape(n, 3)
+            np.testing.assert_array_equal(program(x), np.maximum(x, 0))
+        chosen = [program._chosen((np.zeros(shape, np.float32),), {})[0].is_open for shape in ((4, 3), (3, 3))]
+        self.assertEqual(chosen, [False, True])
+        for shape, slug in (((9, 3), "input-size"), ((4, 5), "input-shape")):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                program(np.zeros(shape, np.float32))
+            self.assertEqual(caught.exception.slug, slug)
+
+
 class Counted(unittest.TestCase):
     def test_outputs_have_the_extents_of_the_run(self):
         program = compiled("fn main(%x: f32[6]) {\n  %0 = nonzero(%x) {size=\"n\"}\n  return %0\n}\n")

@@ -98,8 +98,9 @@ class Session {
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
   /// Returns the types of the outputs of a run with these inputs: open dims are numbers, counted
-  /// ones bounds. Errors: slug "input-count"; slug "input-shape", where inputs disagree about a
-  /// size; slug "input-size", for a size outside of its bounds.
+  /// ones bounds. Errors: slug "input-count"; slug "input-dtype"; slug "input-shape", where inputs
+  /// disagree about a size or have another number; slug "input-size", for a size outside of its
+  /// bounds. The views need no data.
   Result<std::vector<TensorSpec>> output_types(std::span<const DLTensor> inputs) const;
 
   /// Takes the open sizes of these inputs, so that output_dims returns the dims that the outputs of

@@ -189,6 +189,25 @@ TEST(OpenPrograms, NameTheSizeThatDoesNotFit) {
   EXPECT_EQ(open.session->run(*open.context, in, out).slug(), "output-shape");
 }
 
+TEST(OpenPrograms, HaveNoTypesOfOutputsForOtherNumbers) {
+  const Loaded open(module_of("fn main(%x: f32[1<=N<=4,8]) { %0 = relu(%x)  return %0 }"));
+  const Loaded exact(module_of("fn main(%x: f32[4,8]) { %0 = relu(%x)  return %0 }"));
+  for (const Loaded* one : {&open, &exact}) {
+    auto took = [&](DType dtype, std::vector<int64_t> dims) {
+      const Tensor x = *Tensor::make({dtype, std::move(dims)});
+      const std::vector<DLTensor> in = {x.view()};
+      const Status types = one->session->output_types(in).status();
+      EXPECT_EQ(types.slug(), one->session->take_sizes(*one->context, in).slug());
+      return types.slug();
+    };
+    EXPECT_EQ(took(DType::kF32, {4, 8}), "");
+    EXPECT_EQ(took(DType::kF32, {4, 9}), "input-shape");
+    EXPECT_EQ(took(DType::kF32, {4}), "input-shape");
+    EXPECT_EQ(took(DType::kF64, {4, 8}), "input-dtype");
+    EXPECT_EQ(one->session->output_types({}).status().slug(), "input-count");
+  }
+}
+
 // The rank of the result would depend on the size.
 TEST(OpenPrograms, RefuseToSqueezeWhatMayBeOne) {
   const std::string text = "fn main(%x: f32[1<=T<=4,1,3]) { %0 = squeeze(%x)  return %0 }";
