@@ -52,9 +52,8 @@ def stamp(network, small):
     return digest.hexdigest()
 
 
-def make(network, small):
-    """(the calibrated model, its inputs, the numbers of its checks, what is wrong with it)."""
-    torch.manual_seed(SEED)
+def calibrated(network, small):
+    """(the model with calibrated weights, the layer that is centred or None)."""
     model = network.make(small)
     head = dict(model.named_modules())[network.head] if network.head else None
     batch = network.sample(small, CALIBRATION_BATCH)
@@ -62,6 +61,13 @@ def make(network, small):
     if head is not None:
         with torch.no_grad(), rescaling({head: Target(spread=0.0 if small else network.head_spread)}):
             model.eval()(*batch)
+    return model, head
+
+
+def make(network, small):
+    """(the calibrated model, its inputs, the numbers of its checks, what is wrong with it)."""
+    torch.manual_seed(SEED)
+    model, head = calibrated(network, small)
     inputs, others = network.sample(small, network.batch), network.sample(small, network.batch)
     numbers, wrong = check(model, inputs, others, head)
     return model, inputs, numbers, wrong
