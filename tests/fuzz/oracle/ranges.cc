@@ -33,6 +33,11 @@ bool has_denormals(const Known& known) {
                      [&](double x) { return x != 0 && std::abs(x) < least; });
 }
 
+bool has_nan(const Known& known) {
+  const std::vector<double> values = elements(known.type, *known.right);
+  return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+}
+
 /// Returns true for functions with a pole at zero, where numbers below the normal ones become
 /// others than zero does. onednn computes some quotients as 1 / (y / x), which is zero for them.
 bool has_pole_at_zero(const OpDef& op) {
@@ -93,6 +98,9 @@ Status check_range(const OpDef& op, const std::vector<const Known*>& args,
     const bool is_small_alike = takes_masks(op) && (arg->is_exact() || !has_pole_at_zero(op));
     if (!is_small_alike && has_denormals(*arg)) return undetermined(op, "an operand is too small");
   }
+  // Which NaN an operation gives is open, its sign too (IEEE 754, 6.2.3).
+  if (op.name == "bit_cast" && is_float(args[0]->type->dtype) && has_nan(*args[0]))
+    return undetermined(op, "the bits of a NaN may be others");
   for (const Known& known : results) {
     if (!is_float(known.type->dtype)) continue;
     if (largest_finite(known) > std::max(precision_of(known.type->dtype).largest, 2 * largest))
