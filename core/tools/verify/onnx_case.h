@@ -23,9 +23,8 @@ Result<std::vector<std::string>> find_cases(const std::vector<std::string>& fold
 /// Compiles the model and compares its outputs with every data set's as ONNX's own runner does
 /// (relative 1e-3, absolute 1e-7). The verdict is kUnsupported when the importer or the plugins
 /// refuse the model before anything runs. Inputs that the importer requires as constants (shapes,
-/// axes) are bound to the data set's values. Dims of inputs that the model names as a size of
-/// `sizes` keep those bounds, so that the case is compiled for all of them; others have the stored
-/// extents.
+/// axes) are bound to the data set's values. Dims that the model names as a size of `sizes` keep
+/// those bounds, and the case is compiled for all of them; others have the stored extents.
 CaseResult run_case(const std::string& folder, const BuildOptions& options,
                     const GivenShapes& sizes);
 
