@@ -69,19 +69,30 @@ void add_opsets(auto& proto, int opset, bool has_functions) {
 /// Makes the model, and puts its constants into the message or into a second file.
 class ModelWriter {
  public:
-  ModelWriter(const IRModule& module, const ExportOptions& options)
-      : module_(module), options_(options) {}
+  explicit ModelWriter(const IRModule& module) : module_(module) {}
 
-  Status write(const std::string& path) {
+  Status write(const std::string& path, const ExportOptions& options) {
     BYOC_TRY_STATUS(make());
+    std::vector<OnnxConstant> outside;
+    add_constants(path.substr(path.rfind('/') + 1) + ".data", options.max_inline_bytes, outside);
+    BYOC_TRY(const std::string bytes, serialized());
     std::vector<std::span<const std::byte>> data;
-    add_constants(path, data);
-    std::string bytes;
-    if (!model_.SerializeToString(&bytes))
-      return Status(Code::kResourceExhausted, "the ONNX model does not fit in 2 GiB")
-          .with_slug("onnx-export");
+    for (const OnnxConstant& constant : outside) {
+      data.push_back(constant.data->bytes());
+      data.push_back(std::span(kZeros).first(padding_of(constant.data->size())));
+    }
     if (!data.empty()) BYOC_TRY_STATUS(write_file(path + ".data", data));
     return write_file(path, bytes);
+  }
+
+  Result<OnnxModel> in_memory() {
+    BYOC_TRY_STATUS(make());
+    OnnxModel out;
+    add_constants("constants", 0, out.constants);
+    BYOC_TRY(out.bytes, serialized());
+    for (const auto& input : model_.graph().input()) out.inputs.push_back(input.name());
+    for (const auto& output : model_.graph().output()) out.outputs.push_back(output.name());
+    return out;
   }
 
  private:
@@ -149,10 +160,20 @@ class ModelWriter {
     add_opsets(to, opset, true);
   }
 
-  void add_constants(const std::string& path, std::vector<std::span<const std::byte>>& data) {
+  Result<std::string> serialized() const {
+    std::string bytes;
+    if (!model_.SerializeToString(&bytes))
+      return Status(Code::kResourceExhausted, "the ONNX model does not fit in 2 GiB")
+          .with_slug("onnx-export");
+    return bytes;
+  }
+
+  /// Adds all constants. When together they have more bytes than `max_inline_bytes`, larger ones
+  /// are external data in `file`, and are appended to `outside`.
+  void add_constants(const std::string& file, uint64_t max_inline_bytes,
+                     std::vector<OnnxConstant>& outside) {
     uint64_t total = 0;
     for (const UsedConstant& constant : constants_.all()) total += constant.data->size();
-    const std::string file = path.substr(path.rfind('/') + 1) + ".data";
     uint64_t offset = 0;
     for (const UsedConstant& constant : constants_.all()) {
       onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
@@ -160,17 +181,17 @@ class ModelWriter {
       tensor.set_data_type(onnx_import::dtype_to_onnx(constant.type->dtype));
       for (int64_t extent : static_extents(constant.type->shape)) tensor.add_dims(extent);
       auto bytes = constant.data->bytes();
-      if (total <= options_.max_inline_bytes || bytes.size() <= kSmall) {
+      if (total <= max_inline_bytes || bytes.size() <= kSmall) {
         tensor.set_raw_data(bytes.data(), bytes.size());
         continue;
       }
       add_external(tensor, file, offset, bytes.size());
-      data.push_back(bytes);
-      const uint64_t padding = (kPage - bytes.size() % kPage) % kPage;
-      data.push_back(std::span(kZeros).first(padding));
-      offset += bytes.size() + padding;
+      outside.push_back({tensor.name(), constant.data, constant.type});
+      offset += bytes.size() + padding_of(bytes.size());
     }
   }
+
+  static uint64_t padding_of(uint64_t size) { return (kPage - size % kPage) % kPage; }
 
   static void add_external(onnx::TensorProto& tensor, const std::string& file, uint64_t offset,
                            uint64_t size) {
@@ -187,20 +208,29 @@ class ModelWriter {
 
   static constexpr std::byte kZeros[kPage] = {};
   const IRModule& module_;
-  const ExportOptions& options_;
   onnx::ModelProto model_;
   ConstantNames constants_;
 };
 
+/// Runs the work of a writer. Libraries throw when allocation fails.
+template <class Work>
+auto without_exceptions(const std::string& what, Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return Status(Code::kResourceExhausted, cat("writing ", what, " failed: ", e.what()))
+        .with_slug("onnx-export");
+  }
+}
+
 }  // namespace
 
 Status export_onnx(const IRModule& module, const std::string& path, const ExportOptions& options) {
-  try {
-    return ModelWriter(module, options).write(path);
-  } catch (const std::exception& e) {  // allocation fails in a library
-    return Status(Code::kResourceExhausted, cat("writing ", path, " failed: ", e.what()))
-        .with_slug("onnx-export");
-  }
+  return without_exceptions(path, [&] { return ModelWriter(module).write(path, options); });
+}
+
+Result<OnnxModel> make_onnx(const IRModule& module) {
+  return without_exceptions("an ONNX model", [&] { return ModelWriter(module).in_memory(); });
 }
 
 }  // namespace byoc

@@ -2,6 +2,7 @@
 #pragma once
 // Writes modules in other formats.
 #include <string>
+#include <vector>
 
 #include "byoc/ir/module.h"
 
@@ -22,5 +23,23 @@ struct ExportOptions {
 /// annotations, compiled functions. kResourceExhausted without memory.
 Status export_onnx(const IRModule& module, const std::string& path,
                    const ExportOptions& options = {});
+
+/// A constant that a model in memory names and does not contain.
+struct OnnxConstant {
+  std::string name;    ///< of the initializer
+  const Buffer* data;  ///< of the module that was written
+  TypeId type;         ///< its type
+};
+
+/// An ONNX model in memory.
+struct OnnxModel {
+  std::string bytes;                         ///< the message ModelProto
+  std::vector<std::string> inputs, outputs;  ///< names of the graph's, in the order of the entry's
+  std::vector<OnnxConstant> constants;       ///< external data of the model, in order
+};
+
+/// Does the same as export_onnx in memory. Constants of more than 1 KiB are external data at the
+/// place "constants", which is no file: the reader of the model hands them in.
+Result<OnnxModel> make_onnx(const IRModule& module);
 
 }  // namespace byoc
