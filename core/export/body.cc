@@ -2,6 +2,7 @@
 #include "core/export/body.h"
 
 #include "byoc/base/check.h"
+#include "byoc/ir/open_shape.h"
 #include "byoc/ir/visit.h"
 #include "core/export/rows.h"
 #include "core/import/onnx/file/dtypes.h"
@@ -105,7 +106,10 @@ class Writer {
     Call writer(function_, index, names_of(function_.args(call.args)), names_of_[index], fresh_,
                 shared_.opset, body_.nodes);
     writer.need(row->opset);
-    Status status = row->write ? row->write(writer) : same(writer, *row);
+    Status status = call.attrs->has(kOpenShapeAttr) && !row->takes_open_shape
+                        ? unimplemented("to open sizes")
+                    : row->write ? row->write(writer)
+                                 : same(writer, *row);
     if (status.ok() && !writer.problem().empty()) status = unimplemented(writer.problem());
     if (!status.ok()) shared_.problems.insert(cat(call.op->name, " ", status.message()));
     body_.needed_opset = std::max(body_.needed_opset, writer.needed_opset());

@@ -154,7 +154,10 @@ std::string Call::floats(const Floats& values) {
 std::string Call::scalar(DType dtype, double value) { return filled({dtype, {}}, value); }
 
 std::string Call::filled(const TensorType& type, double value) {
-  return values(type, std::vector<double>(static_cast<size_t>(*num_elements(type.shape)), value));
+  const Result<int64_t> count = num_elements(type.shape);
+  if (!count.ok()) problem_ = cat("with a constant of ", type);
+  return values(count.ok() ? type : TensorType{type.dtype, {0}},
+                std::vector<double>(static_cast<size_t>(count.ok() ? *count : 0), value));
 }
 
 std::string Call::values(const TensorType& type, const std::vector<double>& elements) {

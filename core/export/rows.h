@@ -9,10 +9,11 @@ namespace byoc::onnx_export {
 
 using Write = Status (*)(Call& call);
 struct Row {
-  std::string_view op;       // of byoc
-  std::string_view op_type;  // of ONNX; `write` may add others
-  int opset = 0;             // the first that has it; 0: the oldest that is written
-  Write write = nullptr;     // null: same operands and attributes
+  std::string_view op;            // of byoc
+  std::string_view op_type;       // of ONNX; `write` may add others
+  int opset = 0;                  // the first that has it; 0: the oldest that is written
+  Write write = nullptr;          // null: same operands and attributes
+  bool takes_open_shape = false;  // `write` handles the attribute open_shape (ir/open_shape.h)
 };
 
 std::span<const Row> elementwise_rows();

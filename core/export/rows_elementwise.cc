@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on single elements, and those whose operands and attributes are ONNX's own.
+#include <limits>
+
 #include "core/export/rows.h"
 
 namespace byoc::onnx_export {
 namespace {
 
+/// Writes Clip. A bound that ONNX lacks is the largest finite number, which infinities are not.
 Status clip(Call& call) {
-  Names inputs = {call.input(0)};
   const DType dtype = call.input_type(0).dtype;
-  const bool has_min = call.attrs().has("min"), has_max = call.attrs().has("max");
-  if (has_min || has_max)
-    inputs.push_back(has_min ? call.scalar(dtype, call.attrs().f("min")) : "");
-  if (has_max) inputs.push_back(call.scalar(dtype, call.attrs().f("max")));
+  const bool is_open = !is_float(dtype);  // a missing bound of integers changes nothing
+  const auto bound = [&](const char* name, double infinite) -> std::string {
+    if (!call.attrs().has(name) && is_open) return "";
+    return call.scalar(dtype, call.attrs().f(name, infinite));
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Names inputs = {call.input(0), bound("min", -kInfinity), bound("max", kInfinity)};
+  while (inputs.back().empty()) inputs.pop_back();
   call.add("Clip", inputs, call.outputs());
+  return {};
+}
+
+/// Writes Mod, which ONNX has on floats with the sign of the dividend only.
+Status mod(Call& call) {
+  if (is_float(call.input_type(0).dtype) && !call.attrs().b("fmod", false))
+    return unimplemented("on floats without fmod");
+  call.add("Mod", {"fmod"});
   return {};
 }
 
@@ -78,7 +92,7 @@ constexpr Row kElementwiseRows[] = {
     {"maximum", "Max"},
     {"minimum", "Min"},
     {"mish", "Mish", 18},
-    {"mod", "Mod"},
+    {"mod", "Mod", 0, mod},
     {"multiply", "Mul"},
     {"negative", "Neg"},
     {"not_equal", "Not", 0, not_equal},

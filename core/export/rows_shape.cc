@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that move or look up elements. ONNX has shapes and axes as operands, byoc as attributes.
+#include "byoc/ir/open_shape.h"
 #include "core/export/rows.h"
 
 namespace byoc::onnx_export {
 namespace {
 
+/// Returns the operand for open sizes: 0 copies a dim of x, and ONNX computes one other, -1.
+Result<Ints> open_reshape(const Call& call) {
+  BYOC_TRY(const Shape shape, open_shape_of(call.attrs()));
+  const Shape& x = call.input_type(0).shape;
+  Ints out;
+  size_t computed = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool is_copied = d < x.size() && shape[d] == x[d] && !shape[d].is_static();
+    if (!is_copied && !shape[d].is_static()) ++computed;
+    out.push_back(is_copied ? 0 : shape[d].is_static() ? shape[d].extent() : -1);
+    if (computed > 1 || shape[d] == Dim(0)) return unimplemented("to several open sizes");
+  }
+  return out;
+}
+
 Status reshape(Call& call) {
-  onnx::NodeProto& node =
-      call.add("Reshape", {call.input(0), call.ints(call.attrs().ints("shape"))}, call.outputs());
+  Ints shape = call.attrs().ints("shape");
+  if (call.attrs().has(kOpenShapeAttr)) {
+    BYOC_TRY(shape, open_reshape(call));
+  }
+  onnx::NodeProto& node = call.add("Reshape", {call.input(0), call.ints(shape)}, call.outputs());
   if (call.attrs().b("allow_zero", false)) add_attribute(node, "allowzero", int64_t{1});
   return {};
 }
@@ -115,7 +134,7 @@ constexpr Row kShapeRows[] = {
     {"gather_nd", "GatherND"},
     {"one_hot", "OneHot", 0, one_hot},
     {"pad", "Pad", 0, pad},
-    {"reshape", "Reshape", 0, reshape},
+    {"reshape", "Reshape", 0, reshape, true},
     {"reverse_sequence", "ReverseSequence"},
     {"scatter_elements", "ScatterElements", 0, scatter_elements},
     {"scatter_nd", "ScatterND", 0, scatter_nd},

@@ -75,6 +75,8 @@ void write_parameters(const Call& call, onnx::NodeProto& node) {
 
 /// Writes LSTM, GRU and RNN. ONNX has the lengths of sequences as operand 4, in i32.
 Status recurrent(Call& call) {
+  const Dim hidden = call.input_type(2).shape[2];
+  if (!hidden.is_static()) return unimplemented(cat("with ", hidden, " hidden units"));
   Names inputs = call.inputs();
   std::string lengths;
   if (inputs.size() > (call.op().name == "lstm" ? 7 : 5)) {
@@ -88,7 +90,7 @@ Status recurrent(Call& call) {
   if (call.attrs().f("clip", 0) != 0) add_attribute(node, "clip", call.attrs().f("clip"));
   if (call.op().name == "lstm")
     add_attribute(node, "input_forget", call.attrs().b("input_forget", false));
-  add_attribute(node, "hidden_size", call.input_type(2).shape[2].extent());
+  add_attribute(node, "hidden_size", hidden.extent());
   add_attribute(node, "direction", call.attrs().s("direction", "forward"));
   if (call.op().name == "gru")
     add_attribute(node, "linear_before_reset", call.attrs().b("linear_before_reset", false));

@@ -2,6 +2,8 @@
 // Names, functions, constants and errors of ONNX files that byoc writes.
 #include <onnx/onnx_pb.h>
 
+#include <cmath>
+#include <cstring>
 #include <fstream>
 
 #include "byoc/export.h"
@@ -102,6 +104,64 @@ TEST_F(ExportModel, PutsLargeConstantsIntoASecondFile) {
   EXPECT_EQ(model.graph().initializer(2).external_data(1).value(), "8192");  // a multiple of 4096
   EXPECT_LT(test::get(path_).size(), 2000u);
   expect_same(module);
+}
+
+TEST_F(ExportModel, MakesModelsInMemory) {
+  IRModule module = parsed(R"(fn main(%x: f32[40,40]) {input_names=["image"]} {
+    %a = const(0.5) : f32[40,40]
+    %b = const([2]) : f32[1]
+    %0 = add(%x, %a)
+    %1 = multiply(%0, %b)
+    return %1 })");
+  Result<OnnxModel> made = make_onnx(module);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  EXPECT_EQ(made->inputs, std::vector<std::string>{"image"});
+  EXPECT_EQ(made->outputs, std::vector<std::string>{"output0"});
+  ASSERT_EQ(made->constants.size(), 1u);  // the smaller one is in the message
+  EXPECT_EQ(made->constants[0].data->size(), 6400u);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(made->bytes));
+  ASSERT_EQ(model.graph().initializer_size(), 2);
+  EXPECT_EQ(model.graph().initializer(0).name(), made->constants[0].name);
+  EXPECT_EQ(model.graph().initializer(0).external_data(0).value(), "constants");
+  EXPECT_EQ(model.graph().initializer(1).raw_data().size(), 4u);
+}
+
+TEST_F(ExportModel, WritesReshapesToOpenSizes) {
+  const auto shape_of = [&](const std::string& shape, const std::string& x) {
+    const onnx::ModelProto model = written(parsed(
+        cat("fn main(%x: ", x, ") { %0 = reshape(%x) {open_shape=", shape, "} return %0 }")));
+    const std::string& bytes = model.graph().node(0).attribute(0).t().raw_data();
+    Ints out(bytes.size() / sizeof(int64_t));
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+    return out;
+  };
+  EXPECT_EQ(shape_of(R"(["N<=8","2","3"])", "f32[N<=8,6]"), (Ints{0, 2, 3}));
+  EXPECT_EQ(shape_of(R"(["2","3","N<=8"])", "f32[N<=8,6]"), (Ints{2, 3, -1}));
+  EXPECT_EQ(shape_of(R"(["N<=8","T<=4","3"])", "f32[N<=8,3,T<=4]"), (Ints{0, -1, 3}));
+}
+
+TEST_F(ExportModel, RefusesOpenSizesThatOnnxLacks) {
+  for (const char* text : {R"(fn main(%x: f32[N<=8,6,T<=4]) {
+             %0 = reshape(%x) {open_shape=["T<=4","6","N<=8"]} return %0 })",
+                           R"(fn main(%x: f32[1], %s: f32[N<=8]) {
+             %0 = expand(%x) {open_shape=["N<=8"]} return %0, %s })",
+                           R"(fn main(%x: f32[2,N<=8]) {
+             %0 = layer_norm(%x) return %0 })"}) {
+    const Status status = export_onnx(parsed(text), path_);
+    EXPECT_EQ(status.slug(), "onnx-export") << text;
+  }
+}
+
+TEST_F(ExportModel, KeepsInfinitiesInClip) {  // which ONNX's own bounds would make finite
+  const onnx::ModelProto model =
+      written(parsed("fn main(%x: f32[4]) { %0 = clip(%x) {min=0.0} return %0 }"));
+  ASSERT_EQ(model.graph().node_size(), 3);
+  const std::string& bytes = model.graph().node(1).attribute(0).t().raw_data();
+  float largest = 0;
+  std::memcpy(&largest, bytes.data(), sizeof largest);
+  EXPECT_TRUE(std::isinf(largest) && largest > 0) << largest;
+  EXPECT_EQ(model.graph().node(2).input(2), model.graph().node(1).output(0));
 }
 
 TEST_F(ExportModel, TakesTheOpsetThatOperatorsNeed) {
