@@ -22,6 +22,7 @@ class Writer {
     name_results(outputs);
     for (uint32_t node = 0; node < function_.nodes.size(); ++node) write(node);
     write_copies();
+    name_nodes();
     return std::move(body_);
   }
 
@@ -58,6 +59,15 @@ class Writer {
       node.set_op_type("Identity");
       node.add_input(name_of(value));
       node.add_output(name);
+    }
+  }
+
+  /// Makes the names of nodes different, as readers require: an op that becomes several nodes, and
+  /// a node that was read as several ops, give all of them one name.
+  void name_nodes() {
+    FreshNames names;
+    for (onnx::NodeProto& node : body_.nodes) {
+      if (!node.name().empty()) node.set_name(names.next(node.name()));
     }
   }
 

@@ -153,6 +153,16 @@ TEST_F(ExportModel, RefusesOpenSizesThatOnnxLacks) {
   }
 }
 
+TEST_F(ExportModel, GivesEachNodeANameOfItsOwn) {
+  const onnx::ModelProto model = written(parsed(R"(fn main(%x: f32[4], %y: f32[4]) {
+    %0 = add(%x, %y) loc("Conv_0")
+    %1 = rsqrt(%0) loc("Conv_0")
+    return %1 })"));
+  std::vector<std::string> names;
+  for (const auto& node : model.graph().node()) names.push_back(node.name());
+  EXPECT_THAT(names, ::testing::ElementsAre("Conv_0", "Conv_0_1", "Conv_0_2"));
+}
+
 TEST_F(ExportModel, KeepsInfinitiesInClip) {  // which ONNX's own bounds would make finite
   const onnx::ModelProto model =
       written(parsed("fn main(%x: f32[4]) { %0 = clip(%x) {min=0.0} return %0 }"));
