@@ -29,7 +29,7 @@ std::string circumstances() {
   rlimit memory{};
   ::getrlimit(RLIMIT_AS, &memory);
   std::string out = cat(version(), "\n", system.nodename, "\n", memory.rlim_cur);
-  for (const char* name : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
+  for (const char* name : {"LD_LIBRARY_PATH", "LD_PRELOAD", "BYOC_ONNXRUNTIME"}) {
     const char* value = std::getenv(name);
     out += cat("\n", value ? value : "");
   }

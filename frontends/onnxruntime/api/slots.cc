@@ -107,16 +107,17 @@ uint32_t minor_of(const char* version) {
 Result<Calls> read_calls(const OrtApiBase& base) {
   Calls calls;
   calls.runtime_version = base.version_text();
+  calls.runtime_minor = minor_of(calls.runtime_version.c_str());
   const char* version = calls.runtime_version.c_str();
   const OrtApi* api = base.get_api(kOrtApiVersion);
   if (api == nullptr) {
-    return failed(cat("ONNX Runtime ", version, " is too old for byoc's execution provider"))
+    return failed(cat("ONNX Runtime ", version, " is too old for byoc"))
         .with_slug("ort-too-old")
         .with_help("install onnxruntime 1.23 or newer");
   }
   const void* const* all = entries_of(api);
   const void* library = library_of(all[0]);
-  BYOC_TRY_STATUS(read_main(all, library, minor_of(version), calls));
+  BYOC_TRY_STATUS(read_main(all, library, calls.runtime_minor, calls));
   const OrtEpApi* ep_api = calls.GetEpApi();
   if (ep_api == nullptr) return bad_table("it has no interface for providers", version);
   BYOC_TRY_STATUS(read_of_providers(entries_of(ep_api), library, calls));

@@ -19,6 +19,7 @@ struct Calls {
 #undef ORT_EP_SLOT
 #undef ORT_SLOT
   std::string runtime_version;  ///< "1.23.2"
+  uint32_t runtime_minor = 0;   ///< 23
 };
 
 /// Reads the tables and checks them: each function lies in the library of the table, and a status

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The C ABI of ONNX Runtime as far as this provider uses it: handles without contents, numbers, and
-// the tables that a provider fills. Source: the documented interface of ONNX Runtime 1.23, which
-// later versions extend at the ends of its tables. The declarations are of this project.
+// The C ABI of ONNX Runtime as far as the provider and the plugin use it: handles without contents,
+// numbers, and the tables that a provider fills. Source: the documented interface of ONNX Runtime
+// 1.23, which later versions extend at the ends of its tables. The declarations are our own.
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +12,10 @@ namespace byoc::ort {
 struct OrtStatus;
 struct OrtApi;    // a table of functions, read by slots.h
 struct OrtEpApi;  // likewise
+struct OrtEnv;
+struct OrtSession;
+struct OrtRunOptions;
+struct OrtMemoryInfo;
 struct OrtLogger;
 struct OrtSessionOptions;
 struct OrtKeyValuePairs;
@@ -43,8 +47,13 @@ inline constexpr int kOrtInvalidArgument = 2;  ///< OrtErrorCode: a wrong argume
 inline constexpr int kOrtEpFail = 11;          ///< OrtErrorCode: a failure of a provider
 inline constexpr int kOrtInfo = 1;             ///< OrtLoggingLevel: information
 inline constexpr int kOrtWarning = 2;          ///< OrtLoggingLevel: a warning
+inline constexpr int kOrtFatal = 4;            ///< OrtLoggingLevel: what ends the process
 inline constexpr int kOrtCpu = 0;              ///< OrtHardwareDeviceType: a processor
 inline constexpr int kOrtTensor = 1;           ///< ONNXType: a tensor
+inline constexpr int kOrtDeviceAllocator = 0;  ///< OrtAllocatorType: the usual one
+inline constexpr int kOrtDefaultMemory = 0;    ///< OrtMemType: the usual one
+inline constexpr int kOrtAsWritten = 0;        ///< GraphOptimizationLevel: no changes of the graph
+inline constexpr int kOrtAllChanges = 99;      ///< GraphOptimizationLevel: all of them
 
 /// OrtOpAttrType: the kinds of attributes.
 enum class OrtAttribute : int {
