@@ -121,6 +121,10 @@ class Attrs {
  public:
   /// Adds the attribute or replaces its value.
   void set(std::string name, Attr value) { values_[std::move(name)] = std::move(value); }
+  /// Removes the attribute; absent ones are ignored.
+  void erase(std::string_view name) {
+    if (auto found = values_.find(name); found != values_.end()) values_.erase(found);
+  }
   /// True when it is present.
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
   /// The value; nullptr when absent.
@@ -245,6 +249,12 @@ struct Body {
   }
 };
 
+/// An open size: each run has a number from `min` to `max`.
+struct SizeRange {
+  std::string name;          ///< as in SymbolicDim::name
+  int64_t min = 0, max = 0;  ///< both included
+};
+
 /// A function as it crosses the ABI: its body, types, constants and composites.
 struct Graph : Body {
   std::string_view json;  ///< the JSON of this graph: the host's, borrowed for the call
@@ -255,9 +265,10 @@ struct Graph : Body {
   /// The open sizes in the types, which plugins with BYOC_PLUGIN_OPEN_SIZES alone get: each run
   /// gives their values in this order (Call::size).
   std::vector<std::string> sizes;
-  std::vector<Type> types;          ///< the types of all values; equal types once
-  std::vector<Constant> constants;  ///< in order
-  std::vector<Body> functions;      ///< composites, called by nodes
+  std::vector<SizeRange> size_ranges;  ///< the same with their bounds; at_sizes puts numbers there
+  std::vector<Type> types;             ///< the types of all values; equal types once
+  std::vector<Constant> constants;     ///< in order
+  std::vector<Body> functions;         ///< composites, called by nodes
 
   /// The type of an operand in a body of this graph.
   const Type& type(const Body& body, const Operand& operand) const {

@@ -179,7 +179,7 @@ class GraphReader {
     check_header(json);
     graph_.loops = text(json, "loops");
     graph_.symbol = text(json, "symbol");
-    for (const Json& size : list(json, "sizes")) graph_.sizes.push_back(text(size, "symbol"));
+    for (const Json& size : list(json, "sizes")) read_size(size);
     for (const Json& type : list(json, "types")) graph_.types.push_back(parse_type(type));
     for (const Json& constant : list(json, "constants")) read_constant(constant);
     // Bodies first: a call is checked against what it calls.
@@ -198,6 +198,11 @@ class GraphReader {
       if (name != "loops") bad_graph("requires " + name.dump() + ", unknown to this SDK");
       if (text(json, "loops").empty()) bad_graph("\"loops\" is required and missing");
     }
+  }
+  void read_size(const Json& json) {
+    graph_.sizes.push_back(text(json, "symbol"));
+    graph_.size_ranges.push_back({graph_.sizes.back(), json.value("min", int64_t{0}),
+                                  json.value("max", std::numeric_limits<int64_t>::max())});
   }
   void read_constant(const Json& json) {
     Constant constant;

@@ -13,6 +13,7 @@
 #include "byoc/plugin/sdk/host.h"
 #include "byoc/plugin/sdk/machine.h"
 #include "byoc/plugin/sdk/pattern.h"
+#include "byoc/plugin/sdk/sizes.h"
 
 namespace byoc::sdk {
 
