@@ -68,7 +68,7 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::make_state() const {
       BYOC_ONEDNN_CHECK(buffer.home != Buffer::kConstant || buffer.index < plan_.held.size(),
                         step.name + " reads a constant that the plan holds");
       void* address = buffer.home == Buffer::kConstant
-                          ? const_cast<char*>(plan_.held[buffer.index].data<char>()) + bound.offset
+                          ? const_cast<char*>(plan_.held[buffer.index]->data<char>()) + bound.offset
                           : nullptr;
       args.push_back({bound.index, add(bound.desc, bound.buffer, bound.offset, address)});
     }
@@ -91,8 +91,7 @@ std::unique_ptr<OnednnKernel::State> OnednnKernel::take_state() const {
   return make_state();
 }
 
-void OnednnKernel::bind(State& state, const sdk::Call& call) const {
-  char* workspace = static_cast<char*>(call.workspace());
+void OnednnKernel::bind(State& state, const sdk::Call& call, char* workspace) const {
   for (State::Slot& slot : state.slots) {
     void* address = slot.address;
     if (slot.buffer == State::kScratchpad) {
@@ -152,10 +151,10 @@ void OnednnKernel::tell_span(const sdk::Call& call, size_t step, uint64_t begin_
   call.span(done.node, text(done.name), begin_ns, sdk::host().now_ns(), details);
 }
 
-void OnednnKernel::run(const sdk::Call& call) const {
+void OnednnKernel::run_in(const sdk::Call& call, void* workspace) const {
   ThreadScope threads(threads_);
   std::unique_ptr<State> state = take_state();
-  bind(*state, call);
+  bind(*state, call, static_cast<char*>(workspace));
   dnnl_status_t status = dnnl_success;
   size_t failed = 0;
   const bool wants_spans = call.wants_spans();
@@ -177,7 +176,7 @@ void OnednnKernel::run(const sdk::Call& call) const {
 
 sdk::KernelInfo OnednnKernel::info() const {
   sdk::KernelInfo out;
-  out.workspace_bytes = plan_.arena_bytes + plan_.scratchpad_bytes;
+  out.workspace_bytes = workspace_bytes();
   out.flags = BYOC_KERNEL_MAY_ALLOC;
   out.resident_bytes = plan_.packed_bytes;
   std::map<std::string, int> counts;

@@ -14,13 +14,16 @@ class OnednnKernel : public sdk::Kernel {
   OnednnKernel(Plan plan, dnnl::engine engine, uint32_t threads);
   ~OnednnKernel() override;
   sdk::KernelInfo info() const override;
-  void run(const sdk::Call& call) const override;
+  void run(const sdk::Call& call) const override { run_in(call, call.workspace()); }
+  /// Runs in other memory than the call's workspace, of workspace_bytes.
+  void run_in(const sdk::Call& call, void* workspace) const;
+  uint64_t workspace_bytes() const { return plan_.arena_bytes + plan_.scratchpad_bytes; }
 
  private:
   struct State;
   std::unique_ptr<State> make_state() const;
   std::unique_ptr<State> take_state() const;
-  void bind(State& state, const sdk::Call& call) const;
+  void bind(State& state, const sdk::Call& call, char* workspace) const;
   dnnl_status_t execute(const State& state, size_t step) const;
   void tell_span(const sdk::Call& call, size_t step, uint64_t begin_ns) const;
 

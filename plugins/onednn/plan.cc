@@ -3,21 +3,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <map>
 
 #include "arena.h"
 #include "library/code_memory.h"
 #include "library/format_text.h"
 #include "region/integers.h"
-#include "repack.h"
 
 namespace byoc::onednn {
 namespace {
-
-std::string layout_key(const Desc& from, const Desc& to) {
-  return "onednn/" + dnnl_version_text() + "/" + layout_text(from) + " -> " + layout_text(to);
-}
 
 // Returns whether concat's operands, in the layouts it requires, follow one another in its result:
 // the same layout, without padding, and no dim of more than one outside of the axis.
@@ -54,7 +48,7 @@ const std::string& name_of(const Unit& unit) {
 
 class Planner {
  public:
-  Planner(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+  Planner(const Graph& graph, ConstantStore& constants, const dnnl::engine& engine,
           const ChainRules& rules, const Choices& choices)
       : constants_(constants),
         engine_(engine),
@@ -81,7 +75,6 @@ class Planner {
   }
   void place_inputs();
   void read_numbers();
-  uint32_t computed(const Argument& argument);
   uint32_t constant_in(const Argument& argument);
   Place place_of(const Argument& argument);
   uint32_t copy_buffer(const Argument& argument);
@@ -96,7 +89,7 @@ class Planner {
   std::optional<uint32_t> buffer_to_take_over(int value, const Desc& desc, size_t unit) const;
   void finish_outputs();
 
-  sdk::Constants& constants_;
+  ConstantStore& constants_;
   const dnnl::engine& engine_;
   const Choices& choices_;
   Region region_;
@@ -130,33 +123,12 @@ void Planner::place_inputs() {
   }
 }
 
-template <class T>
-std::vector<float> as_floats(const void* elements, int64_t count) {
-  const T* from = static_cast<const T*>(elements);
-  return {from, from + count};
-}
-
 // Reads the elements that the graph does not state: those of scales and biases of many channels.
 void Planner::read_numbers() {
   for (const Unit& unit : region_.units) {
     for (int value : values_of_numbers(unit)) {
-      if (region_.numbers.contains(value)) continue;
-      const Value& from = region_.at(value);
-      const void* elements = constants_.data(from.index);
-      const int64_t count = from.type.elements();
-      switch (from.type.dtype) {
-        case sdk::DType::kF32:
-          region_.numbers[value] = as_floats<float>(elements, count);
-          break;
-        case sdk::DType::kI8:
-          region_.numbers[value] = as_floats<int8_t>(elements, count);
-          break;
-        case sdk::DType::kU8:
-          region_.numbers[value] = as_floats<uint8_t>(elements, count);
-          break;
-        default:
-          throw Refusal{"scales of " + from.type.text() + " are not wired up"};
-      }
+      if (!region_.numbers.contains(value))
+        region_.numbers[value] = constants_.numbers(region_.at(value).index);
     }
   }
 }
@@ -177,35 +149,17 @@ void Planner::add_reorder(Place from, const Desc& from_desc, uint32_t to, const 
        current_ < region_.units.size() ? region_.units[current_].graph_node : -1});
 }
 
-// Returns elements that were computed from several constants. The memory is shared by sessions, and
-// so the key has the elements.
-uint32_t Planner::computed(const Argument& argument) {
-  const auto* bytes = reinterpret_cast<const char*>(argument.elements.data());
-  const uint64_t size = argument.elements.size() * sizeof(float);
-  BYOC_ONEDNN_CHECK(argument.want.get_size() == size, "there is an element per place");
-  auto fill = [&](void* memory) { std::memcpy(memory, bytes, size); };
-  plan_.held.push_back(constants_.packed(
-      region_.at(argument.value).index, "onednn/computed/" + std::string(bytes, size), size, fill));
-  plan_.packed_bytes += size;
-  return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
-}
-
-// Returns a constant in the required layout: the host's own memory when it has that layout, else
-// memory packed once per process.
+// Returns a constant in the required layout, or elements that were computed from several constants.
 uint32_t Planner::constant_in(const Argument& argument) {
-  const Value& value = region_.at(argument.value);
-  if (!argument.elements.empty()) return computed(argument);
-  BYOC_ONEDNN_CHECK(argument.have.get_size() == static_cast<uint64_t>(value.type.bytes()),
-                    "a view of a constant covers it: " + value.type.text());
-  if (argument.have == argument.want) {
-    plan_.held.push_back(constants_.keep(value.index));
+  const uint32_t constant = region_.at(argument.value).index;
+  const uint64_t bytes = argument.want.get_size();
+  if (argument.elements.empty()) {
+    plan_.held.push_back(constants_.in_layout(constant, argument.have, argument.want));
+    if (argument.have != argument.want) plan_.packed_bytes += bytes;
   } else {
-    uint64_t bytes = argument.want.get_size();
-    auto fill = [&](void* memory) {
-      repack(engine_, argument.have, constants_.data(value.index), argument.want, memory);
-    };
-    plan_.held.push_back(
-        constants_.packed(value.index, layout_key(argument.have, argument.want), bytes, fill));
+    BYOC_ONEDNN_CHECK(bytes == argument.elements.size() * sizeof(float),
+                      "there is an element per place");
+    plan_.held.push_back(constants_.computed(constant, argument.elements));
     plan_.packed_bytes += bytes;
   }
   return new_buffer(Buffer::kConstant, static_cast<uint32_t>(plan_.held.size() - 1), argument.want);
@@ -392,7 +346,7 @@ Plan Planner::make() {
 
 }  // namespace
 
-Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+Plan make_plan(const Graph& graph, ConstantStore& constants, const dnnl::engine& engine,
                const ChainRules& rules, const Choices& choices) {
   return Planner(graph, constants, engine, rules, choices).make();
 }

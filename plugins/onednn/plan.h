@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A region as a sequence: primitives, the reorders between them, and the place of every buffer.
+#include "constants.h"
 #include "primitives/primitives.h"
 
 namespace byoc::onednn {
@@ -37,14 +38,14 @@ struct Step {
 struct Plan {
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<sdk::Held> held;  // constants, as they are or in oneDNN's layouts
+  std::vector<ConstantStore::Shared> held;  // constants, as they are or in oneDNN's layouts
   uint64_t arena_bytes = 0, scratchpad_bytes = 0, packed_bytes = 0;
 };
 
 /// Makes the plan of a region. Reorders are only between primitives of different layouts, and for
 /// the region's inputs and outputs; constants are reordered here, once for all sessions; a residual
 /// is summed in place when no later step reads it. Throws Refusal.
-Plan make_plan(const Graph& graph, sdk::Constants& constants, const dnnl::engine& engine,
+Plan make_plan(const Graph& graph, ConstantStore& constants, const dnnl::engine& engine,
                const ChainRules& rules, const Choices& choices);
 
 }  // namespace byoc::onednn

@@ -8,6 +8,7 @@
 #include "kernel.h"
 #include "knobs.h"
 #include "library/implementations.h"
+#include "open_kernel.h"
 #include "patterns.h"
 #include "region/chain.h"
 
@@ -21,9 +22,9 @@ class OnednnPlugin : public sdk::Plugin {
     stores_packed_ = options.get_bool("store_packed", true);
   }
   std::vector<sdk::Pattern> patterns() const override { return pattern_table(); }
-  sdk::Verdict judge(const Graph& candidate) const override { return judged(candidate, nullptr); }
+  sdk::Verdict judge(const Graph& candidate) const override { return decide(candidate, nullptr); }
   sdk::Verdict judge_on(const Graph& candidate, const sdk::Machine& machine) const override {
-    return judged(candidate, &machine);
+    return decide(candidate, &machine);
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override;
   sdk::KnobSpace knobs(sdk::CompileRequest& request) override;
@@ -47,7 +48,11 @@ class OnednnPlugin : public sdk::Plugin {
     return {.keeps_nan = keeps_nan_ || (function.flags & BYOC_STRICT_FP) != 0};
   }
   Choices choices_for(const sdk::Function& function) const;
+  sdk::Verdict decide(const Graph& candidate, const sdk::Machine* machine) const {
+    return is_open(candidate) ? judged_open(candidate, machine) : judged(candidate, machine);
+  }
   sdk::Verdict judged(const Graph& candidate, const sdk::Machine* machine) const;
+  sdk::Verdict judged_open(const Graph& candidate, const sdk::Machine* machine) const;
   sdk::Verdict slow(const Region& region, const Unit& unit, const Built& built,
                     const std::vector<Desc>& formats, sdk::Cost cost) const;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
@@ -118,6 +123,24 @@ sdk::Verdict OnednnPlugin::judged(const Graph& candidate, const sdk::Machine* ma
   }
 }
 
+// Accepts a candidate with open sizes when oneDNN makes the primitives at each of some sizes. The
+// verdict is on the nominal ones.
+sdk::Verdict OnednnPlugin::judged_open(const Graph& candidate, const sdk::Machine* machine) const {
+  try {
+    const std::vector<Sizes> all = sizes_to_try(candidate);
+    check_open_ops(candidate);
+    sdk::Verdict verdict = judged(sdk::at_sizes(candidate, all[0]), machine);
+    for (size_t k = 1; verdict.accept != 0 && k < all.size(); ++k) {
+      const sdk::Verdict other = judged(sdk::at_sizes(candidate, all[k]), nullptr);
+      if (other.accept == 0)
+        return sdk::Verdict::no(other.reason + " at " + sizes_text(candidate, all[k]));
+    }
+    return verdict;
+  } catch (const Refusal& refusal) {
+    return sdk::Verdict::no(refusal.reason);
+  }
+}
+
 uint32_t threads_of(const sdk::Function& function) {
   return std::max<uint32_t>(function.threads, 1);
 }
@@ -134,6 +157,7 @@ Choices OnednnPlugin::choices_for(const sdk::Function& function) const {
 // A region that compile will decline has no space.
 sdk::KnobSpace OnednnPlugin::knobs(sdk::CompileRequest& request) {
   const sdk::Function& function = request.functions[0];
+  if (is_open(function.graph)) return {};  // a point would hold for one size
   ThreadScope threads(threads_of(function));
   try {
     return space_of(function.graph, rules_of(function), engine_, threads_of(function));
@@ -147,8 +171,11 @@ sdk::KnobSpace OnednnPlugin::knobs(sdk::CompileRequest& request) {
 std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
   ThreadScope threads(threads_of(function));
   try {
+    if (is_open(function.graph))
+      return std::make_unique<OpenKernel>(function, engine_, rules_of(function));
     const Choices choices = choices_for(function);
-    Plan plan = make_plan(function.graph, function.constants, engine_, rules_of(function), choices);
+    ConstantStore constants(function.constants, function.graph, engine_);
+    Plan plan = make_plan(function.graph, constants, engine_, rules_of(function), choices);
     return std::make_unique<OnednnKernel>(std::move(plan), engine_, function.threads);
   } catch (const Refusal& refusal) {
     throw sdk::Declined(refusal.reason);
@@ -160,5 +187,5 @@ std::unique_ptr<sdk::Kernel> OnednnPlugin::compile(sdk::Function& function) {
 }  // namespace
 }  // namespace byoc::onednn
 
-BYOC_PLUGIN(byoc::onednn::OnednnPlugin, "onednn", "0.1.0", .flags = BYOC_PLUGIN_HORIZONTAL,
-            .priority = 50)
+BYOC_PLUGIN(byoc::onednn::OnednnPlugin, "onednn", "0.1.0",
+            .flags = BYOC_PLUGIN_HORIZONTAL | BYOC_PLUGIN_OPEN_SIZES, .priority = 50)

@@ -168,6 +168,15 @@ inline Blocking blocking_of(const Desc& desc) {
 #endif
 }
 
+/// Returns whether a reorder brings elements back from this layout: sums that a kernel keeps beside
+/// weights of integers are not lost, but oneDNN reads such layouts only in its kernels.
+inline bool is_reversible(const Desc& desc) {
+#if DNNL_VERSION_MAJOR < 3
+  if (desc.data.extra.flags != 0) return false;
+#endif
+  return !blocking_of(desc).strides.empty();
+}
+
 /// Returns strides in elements; nothing when the layout has blocks or is none.
 inline std::optional<std::vector<int64_t>> plain_strides_of(const Desc& desc) {
   Blocking layout = blocking_of(desc);

@@ -115,10 +115,14 @@ std::optional<Loop> find_loop(const Builder& b, const Posts& posts,
                          posts.bias >= 0, posts.sum >= 0, has_relu(b.unit)});
 }
 
+Desc weights_of(const Builder& b, const Dims& dims) {
+  return b.packed_or_any(1, plain_desc(dims, b.data(1)));
+}
+
 Built conv_of_integers(const Builder& b, const Dims& weight, int64_t channels) {
   IntegerAttr integers = product_attr(b.region, b.unit, channels, 1);
   auto pd = describe_images<dnnl::convolution_forward>(b, algorithm::convolution_direct,
-                                                       any_desc(weight, b.data(1)),
+                                                       weights_of(b, weight),
                                                        any_desc({channels}, kF32), integers.attr);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
@@ -144,8 +148,8 @@ Built build_conv(const Builder& b) {
   if (b.unit.integers) return conv_of_integers(b, weight, channels);
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}, b.data(0)) : Desc();
-  auto pd = describe_images<dnnl::convolution_forward>(
-      b, algorithm::convolution_direct, any_desc(weight, b.data(1)), bias, posts.attr);
+  auto pd = describe_images<dnnl::convolution_forward>(b, algorithm::convolution_direct,
+                                                       weights_of(b, weight), bias, posts.attr);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   b.reshaped(DNNL_ARG_WEIGHTS, b.unit.args[1], weight, pd.weights_desc())};
@@ -167,7 +171,7 @@ Built build_conv_transpose(const Builder& b) {
   Posts posts = read_posts(b.region, b.unit, Channel{channels, 1});
   Desc bias = posts.bias >= 0 ? any_desc({channels}, b.data(0)) : Desc();
   auto pd = describe_images<dnnl::deconvolution_forward>(
-      b, algorithm::deconvolution_direct, any_desc(dims_of(view), b.data(1)), bias, posts.attr);
+      b, algorithm::deconvolution_direct, b.packed_or_any(1, view), bias, posts.attr);
   Built built;
   built.inputs = {b.as_it_is(DNNL_ARG_SRC, 0, pd.src_desc()),
                   {DNNL_ARG_WEIGHTS, b.unit.args[1], true, view, pd.weights_desc()}};

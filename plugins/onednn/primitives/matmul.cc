@@ -71,7 +71,7 @@ std::optional<Built> product_as_convolution(const Builder& b, const Argument& sr
   Desc bias = posts.bias >= 0 ? any_desc({columns}, kF32) : Desc();
   auto pd = describe<dnnl::convolution_forward>(
       b.engine, posts.attr, kInference, algorithm::convolution_direct, pixels,
-      any_desc(dims_of(matrix), kF32), bias, results, ones, none, none, none);
+      b.packed_or_any(1, matrix), bias, results, ones, none, none, none);
   if (!is_pointwise_convolution_avx2(pd.impl_info_str())) return std::nullopt;
   Built built;
   built.inputs = {{DNNL_ARG_SRC, src.value, true, pixels, pixels},
@@ -89,7 +89,7 @@ bool is_packed(const Builder& b) { return b.is_constant(1) && b.choices.product 
 
 Argument matrix_of(const Builder& b, size_t rank) {
   Argument weights = operand(b, DNNL_ARG_WEIGHTS, 1, rank);
-  if (is_packed(b)) weights.want = any_desc(dims_of(weights.want), b.data(1));
+  if (is_packed(b)) weights.want = b.packed_or_any(1, weights.have);
   return weights;
 }
 
@@ -197,7 +197,7 @@ Built build_gemm(const Builder& b) {
                     view};  // read from plain memory through a view
   };
   Argument weights = matrix(DNNL_ARG_WEIGHTS, 1, attrs.b("trans_b", false));
-  if (is_packed(b)) weights.want = any_desc(dims_of(weights.have), b.data(1));
+  if (is_packed(b)) weights.want = b.packed_or_any(1, weights.have);
   return finish_matmul(b, matrix(DNNL_ARG_SRC, 0, attrs.b("trans_a", false)), std::move(weights),
                        b.out_type().dims, static_cast<float>(attrs.f("alpha", 1.0)));
 }

@@ -162,6 +162,13 @@ Argument Builder::reshaped(int index, int value, const Dims& dims, Desc want) co
   return {index, value, !same, std::move(have), std::move(want)};
 }
 
+Desc Builder::packed_or_any(size_t arg, const Desc& have) const {
+  const Desc any = any_desc(dims_of(have), data(arg));
+  if (choices.packed == nullptr || !is_constant(arg)) return any;
+  const auto found = choices.packed->find({region.at(value(arg)).index, layout_text(have)});
+  return found == choices.packed->end() ? any : found->second;
+}
+
 Argument Builder::vector(int index, size_t arg, const Dims& dims) const {
   return reshaped(index, unit.args[arg], dims, plain_desc(dims, data(arg)));
 }
@@ -374,15 +381,12 @@ bool all_plain(const Region& region, const Unit& unit, const std::vector<Desc>& 
 
 }  // namespace
 
+namespace {
+
 // Builds with operands in their present layouts where oneDNN has a fast kernel for that, else in
 // the plain layout, for which judge has built the primitive.
-Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
-                 const dnnl::engine& engine, const Choices& choices) {
-  check_types(region, unit);
-  if (region.type(unit.out).elements() == 0) return nothing(region.type(unit.out));
-  check_operands(region, unit);
-  Builder builder{region, unit, formats, engine, choices};
-  if (all_plain(region, unit, formats)) return build_with(builder);
+Built build_in(Builder builder) {
+  if (all_plain(builder.region, builder.unit, builder.formats)) return build_with(builder);
   try {
     Built built = build_with(builder);
     if (!is_reference(built.implementation)) return built;
@@ -390,6 +394,26 @@ Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>
   }
   builder.wants_plain = true;
   return build_with(builder);
+}
+
+}  // namespace
+
+// Requires the packed layouts of the choices where oneDNN has a fast kernel for them.
+Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
+                 const dnnl::engine& engine, const Choices& choices) {
+  check_types(region, unit);
+  if (region.type(unit.out).elements() == 0) return nothing(region.type(unit.out));
+  check_operands(region, unit);
+  if (choices.packed != nullptr) {
+    try {
+      Built built = build_in({region, unit, formats, engine, choices});
+      if (!is_reference(built.implementation)) return built;
+    } catch (const Refusal&) {
+    }
+  }
+  Choices free = choices;
+  free.packed = nullptr;
+  return build_in({region, unit, formats, engine, free});
 }
 
 }  // namespace byoc::onednn

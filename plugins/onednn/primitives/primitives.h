@@ -45,6 +45,9 @@ struct Built {
 Built build_unit(const Region& region, const Unit& unit, const std::vector<Desc>& formats,
                  const dnnl::engine& engine, const Choices& choices = {});
 
+/// Throws Refusal for a resize whose cells are others than oneDNN's.
+void check_resize(const Region& region, const Unit& unit);
+
 /// Kinds of primitives that take about equal shares of the machine's peaks.
 enum class Kind : uint8_t {
   kConvolution,

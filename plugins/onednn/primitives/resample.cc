@@ -109,12 +109,12 @@ bool is_interpolated_by_loop(const Builder& b, const std::string& mode) {
 
 }  // namespace
 
-Built build_resize(const Builder& b) {
-  no_posts(b);
-  const sdk::Attrs& attrs = b.attrs();
-  std::string mode = attrs.s("mode", "nearest");
+namespace {
+
+// Returns the places of the cells. Throws Refusal where some are others than oneDNN's.
+Axes checked_axes(const sdk::Attrs& attrs, const Dims& in, const Dims& out) {
+  const std::string mode = attrs.s("mode", "nearest");
   if (mode == "cubic") throw Refusal{"mode is cubic; oneDNN has nearest and linear"};
-  const Dims &in = b.type(0).dims, &out = b.out_type().dims;
   sdk::Floats scales = attrs.floats("scales");
   std::string coordinates = attrs.s("coordinates", "half_pixel"),
               rounding = attrs.s("nearest", "round_prefer_floor");
@@ -130,6 +130,21 @@ Built build_resize(const Builder& b) {
     axes.push_back({in[d], out[d], scale, coordinates});
     check_same_cells(axes.back(), mode, rounding);
   }
+  return axes;
+}
+
+}  // namespace
+
+void check_resize(const Region& region, const Unit& unit) {
+  if (unit.node->op == "resize")
+    checked_axes(unit.node->attrs, region.type(unit.args.at(0)).dims, region.type(unit.out).dims);
+}
+
+Built build_resize(const Builder& b) {
+  no_posts(b);
+  const std::string mode = b.attrs().s("mode", "nearest");
+  const Dims& out = b.out_type().dims;
+  const Axes axes = checked_axes(b.attrs(), b.type(0).dims, out);
   if (is_interpolated_by_loop(b, mode)) return interpolate(b, axes);
   auto how = mode == "nearest" ? algorithm::resampling_nearest : algorithm::resampling_linear;
   auto pd = describe<dnnl::resampling_forward>(b.engine, user_scratchpad(), kInference, how,

@@ -45,8 +45,9 @@ std::string_view unknown_attribute(const Node& node) {
   if (op == "split") return attrs.unknown({"axis", "split"});
   if (op == "gather") return attrs.unknown({"axis"});
   if (op == "resize")
-    return attrs.unknown({"sizes", "scales", "mode", "coordinates", "nearest", "cubic_coeff_a",
-                          "exclude_outside", "antialias", "roi", "extrapolation_value"});
+    return attrs.unknown({"sizes", "shape", "scales", "mode", "coordinates", "nearest",
+                          "cubic_coeff_a", "exclude_outside", "antialias", "roi",
+                          "extrapolation_value"});
   if (op == "pad") return attrs.unknown({"pads", "mode", "value"});
   if (op == "quantize" || op == "dequantize") return attrs.unknown({"axis"});
   return attrs.unknown({"axes", "keepdims", "noop_with_empty_axes"});  // reductions, squeeze
