@@ -9,10 +9,11 @@
 //           %3 = cast(%2) {to=f16}
 //           return %3
 // A chain ends at results of the function, at calls, control flow, and ops that have no f32 form. A
-// cast of the model to f16 rounds. A cast of a value of a chain reads it before it is rounded. Ops
-// that move elements stay in 16 bits where no operand is a value of a chain. Constants become f32,
-// but for large matrices that a product reads: these get a cast, which fold_constants keeps.
-// Functions with annotations stay as they are.
+// cast of the model to f16 rounds. A cast of a value of a chain reads it before it is rounded. A
+// matrix of dequantize_blocks begins a chain: its codes and scales keep their types. Ops that move
+// elements stay in 16 bits where no operand is a value of a chain. Constants become f32, but for
+// large matrices that a product reads: these get a cast, which fold_constants keeps. Functions with
+// annotations stay as they are.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -63,6 +64,7 @@ class Widener {
   Status rewrite(uint32_t node);
   Status copy(uint32_t node);
   Result<bool> rewrite_cast(uint32_t node, const Call& call);
+  void rewrite_dequantize(uint32_t node, const Call& call);
   Result<bool> widen(uint32_t node, const Call& call);
   ValueId narrow(ValueId old);
   Result<ValueId> wide(ValueId old, bool stays_stored = false);
@@ -168,6 +170,18 @@ Result<bool> Widener::rewrite_cast(uint32_t k, const Call& call) {
   return true;
 }
 
+// Dequantizes to f32, from the same codes and scales.
+void Widener::rewrite_dequantize(uint32_t k, const Call& call) {
+  const Node& node = from().nodes[k];
+  for (ValueId arg : from().args(node)) narrow(arg);
+  Attrs attrs = *call.attrs;
+  attrs.set("to", DType::kF32);
+  const std::vector<TypeId> types{widened(node.types[0])};
+  set_wide({k, 0}, {rewriter_.to().add_call(call.op, intern(std::move(attrs)),
+                                            rewriter_.mapped_args(k), types, node.loc),
+                    0});
+}
+
 Status Widener::rewrite(uint32_t k) {
   const Node& node = from().nodes[k];
   auto* call = std::get_if<Call>(&node.kind);
@@ -175,6 +189,10 @@ Status Widener::rewrite(uint32_t k) {
   if (call->op == &cast_) {
     BYOC_TRY(bool done, rewrite_cast(k, *call));
     return done ? Status() : copy(k);
+  }
+  if (call->op->facts.family == OpFamily::kDequantize && is_small(node.types[0])) {
+    rewrite_dequantize(k, *call);
+    return {};
   }
   bool has_small_result = false;
   for (size_t output = 0; output < node.types.size(); ++output)

@@ -42,6 +42,15 @@ TEST(DequantizeBlocks, OfBytes) {
                f32({4, 1}, {-64, 63.5, 0, 0.5}));
 }
 
+TEST(DequantizeBlocks, RoundsToTheStatedType) {
+  const Values codes = tensor(DType::kU8, {1, 8}, {0, 255, 128, 129, 1, 2, 3, 4});
+  const Values scale = f32({1, 1}, {0.3f});  // 127 * 0.3f is 38.1; f16 has steps of 1 / 32 there
+  const Values y = run_op1("dequantize_blocks", {codes, scale},
+                           {{"block", 8}, {"bits", 8}, {"rows", 2}, {"to", DType::kF16}});
+  EXPECT_EQ(y.type.dtype, DType::kF16);
+  EXPECT_EQ(y.values, (std::vector<double>{-38.40625, 38.09375}));
+}
+
 TEST(MatmulBlocks, MultipliesRows) {
   const Values x = f32({2, 1, 10}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0,  //
                                     0, 1, 0, 0, 0, 0, 0, 0, 2, 1});
@@ -64,6 +73,10 @@ TEST(BlockProducts, RefuseOperandsThatDoNotFit) {
   const TensorType x = type_of(DType::kF32, {3, 20});
   EXPECT_EQ(infer("matmul_blocks", {x, codes, scale}), "f32[3,5]");
   EXPECT_EQ(infer("dequantize_blocks", {codes, scale}, {{"rows", 20}}), "f32[20,5]");
+  EXPECT_EQ(infer("dequantize_blocks", {codes, scale}, {{"rows", 20}, {"to", DType::kBF16}}),
+            "bf16[20,5]");
+  EXPECT_THAT(infer("dequantize_blocks", {codes, scale}, {{"rows", 20}, {"to", DType::kI8}}),
+              HasSubstr("to is i8, expects f32, f16 or bf16"));
   EXPECT_THAT(infer("matmul_blocks", {type_of(DType::kF32, {3, 40}), codes, scale}),
               HasSubstr("codes is u8[5,16], expected u8[5,32]"));
   EXPECT_THAT(infer("matmul_blocks", {x, codes, type_of(DType::kF32, {5, 2})}),

@@ -104,7 +104,7 @@ const SampleRow kRows[] = {
     {"matmul_widened", "f32[3,20] f16[20,5] | f32[2,1,9] bf16[9,33] | f32[0,4] f16[4,3]", ""},
     {"matmul_widened", "f32[3,20] f16[5,20] | f32[1,9] bf16[33,9]", "trans_b=true"},
     {"dequantize_blocks", "u8[5,16]:0..255 f32[5,1] | u8[5,16]:0..255 f16[5,1] u8[5,1]:0..15",
-     "rows=20"},
+     "rows=20 | rows=20, to=f16 | rows=20, to=bf16"},
     {"gemm", "T[4,6] T[6,5] | T[1,1] T[1,1] | T[0,3] T[3,2]", ""},
     {"gemm", "T[6,4] T[5,6]", "trans_a=true, trans_b=true"},
     {"einsum", "T[3,4] T[4,5]", "equation=\"ij,jk->ik\""},

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kBlockDequantize = "dequantize_blocks", kBlockProduct = "matmul_blocks",
                            kWidened = "matmul_widened";
+using MatrixTypes = TypeList<float, f16, bf16>;  // that dequantize_blocks returns
 
 Status check_row_operand(std::string_view op, TypeId x, Dim k) {
   BYOC_TRY_STATUS(expect_dtype(op, "x", x, {DType::kF32}));
@@ -29,7 +30,11 @@ Result<std::vector<TensorType>> rows_by(TypeId x, Dim n) {
 
 Result<std::vector<TensorType>> infer_block_dequantize(Types in, const Attrs& attrs) {
   BYOC_TRY(Blocks blocks, blocks_of(kBlockDequantize, in, attrs, attrs.i("rows")));
-  return one_result({DType::kF32, make_shape(Ints{blocks.k, blocks.n})});
+  const DType to = attrs.dtype("to");
+  if (!is_float(to) || to == DType::kF64)
+    return invalid(cat(kBlockDequantize, ": to is ", to, ", expects f32, f16 or bf16"))
+        .with_slug("op-dtype");
+  return one_result({to, make_shape(Ints{blocks.k, blocks.n})});
 }
 
 Result<std::vector<TensorType>> infer_block_product(Types in, const Attrs& attrs) {
@@ -50,19 +55,22 @@ Result<std::vector<TensorType>> infer_widened(Types in, const Attrs& attrs) {
   return rows_by(in[0], in[1]->shape[is_transposed ? 0 : 1]);
 }
 
-Result<RefKernel> reference_block_dequantize(Types in, Types, const Attrs& attrs) {
+Result<RefKernel> reference_block_dequantize(Types in, Types out, const Attrs& attrs) {
   BYOC_TRY(Blocks blocks, blocks_of(kBlockDequantize, in, attrs, attrs.i("rows")));
   BYOC_TRY(ReadScale scale, reader_of(kBlockDequantize, in[1]->dtype));
   ReadScale zero = nullptr;
   if (in.size() > 2) {
     BYOC_TRY(zero, reader_of(kBlockDequantize, in[2]->dtype));
   }
-  return RefKernel([=](const void* const* from, void* const* to) {
-    const BlockWeights weights{blocks, scale, zero, from};
-    float* y = out_as<float>(to, 0);
-    for (int64_t row = 0; row < blocks.k; ++row) {
-      for (int64_t column = 0; column < blocks.n; ++column) *y++ = weights.at(row, column);
-    }
+  return for_dtype(kBlockDequantize, out[0]->dtype, MatrixTypes{}, [&]<class T>() -> RefKernel {
+    return [=](const void* const* from, void* const* to) {
+      const BlockWeights weights{blocks, scale, zero, from};
+      T* y = out_as<T>(to, 0);
+      for (int64_t row = 0; row < blocks.k; ++row) {
+        for (int64_t column = 0; column < blocks.n; ++column)
+          *y++ = static_cast<T>(weights.at(row, column));
+      }
+    };
   });
 }
 
@@ -114,9 +122,10 @@ Result<RefKernel> reference_widened(Types in, Types out, const Attrs& attrs) {
 Result<Tensors> compute_block_dequantize(te::Builder& builder, Inputs in, Types out,
                                          const Attrs& attrs) {
   const Tensor zero = in.size() > 2 ? in[2] : Tensor();
-  return one(builder.compute(
-      std::string(kBlockDequantize), te::extents_of(*out[0]),
-      [&](const Exprs& i) { return block_weight(in[0], in[1], zero, attrs, i[0], i[1]); }));
+  return one(
+      builder.compute(std::string(kBlockDequantize), te::extents_of(*out[0]), [&](const Exprs& i) {
+        return converted_to(out[0]->dtype, block_weight(in[0], in[1], zero, attrs, i[0], i[1]));
+      }));
 }
 
 template <class Weight>
@@ -170,10 +179,11 @@ OpDef dequantize_blocks() {
   OpDef op{.name = std::string(kBlockDequantize)};
   op.doc = "The matrix (codes - zero_point) * scale, with columns in blocks.";
   op.inputs = with_matrix({});
-  op.outputs = {{"y", "f32 [rows, n]"}};
+  op.outputs = {{"y", "of type `to` [rows, n]"}};
   op.attrs = block_attrs();
   op.attrs.push_back(
       {"rows", int64_t{0}, "of the matrix; later entries are not read", AttrSpec::kRequired});
+  op.attrs.push_back({"to", DType::kF32, "f32, f16 or bf16"});
   op.infer = infer_block_dequantize;
   op.reference = reference_block_dequantize;
   op.compute = compute_block_dequantize;
