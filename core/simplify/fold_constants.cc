@@ -15,14 +15,16 @@
 // - An annotation reads it, because constants are never wrapped.
 // - It dequantizes the weights of a product whose other operand is dequantized, too: patterns match
 //   products of integers. fold_weights computes what no pattern has matched.
-// - It makes f32 of a large matrix of blocks or of 16-bit floats for a product: use_integers lets
-//   the product read it as it is stored. fold_weights computes it for other products.
+// - It makes f32 of a large matrix of blocks or of 16-bit floats for a product, or transposes that:
+//   use_integers lets the product read it as it is stored. fold_weights computes it for other
+//   products.
 // The constants that it read are left to eliminate_dead_code.
 #include <algorithm>
 #include <charconv>
 
 #include "byoc/base/check.h"
 #include "byoc/op/evaluate.h"
+#include "byoc/op/stored_matrix.h"
 #include "byoc/pass/simplify.h"
 #include "core/simplify/functions.h"
 
@@ -75,14 +77,20 @@ bool is_plain_product(const Node& node) {
          call->op->facts.is_plain && call->op->facts.weight == 1;
 }
 
+// Adds the op that makes a stored matrix, and its transposes.
+void keep_stored_matrix(const Function& function, ValueId matrix, std::vector<bool>& keep) {
+  const MatrixPath path = matrix_path(function, matrix);
+  if (!is_stored_matrix(function, {path.nodes.back(), 0})) return;
+  for (uint32_t node : path.nodes) keep[node] = true;
+}
+
 // Adds the weights of products of two dequantized operands, and stored matrices.
 void add_kept_weights(const Function& function, std::vector<bool>& keep) {
   for (const Node& node : function.nodes) {
     auto* call = std::get_if<Call>(&node.kind);
     if (call == nullptr || call->op->kind != FusionKind::kAnchor) continue;
     auto args = function.args(node);
-    if (args.size() > 1 && is_plain_product(node) && is_stored_matrix(function, args[1]))
-      keep[args[1].node] = true;
+    if (args.size() > 1 && is_plain_product(node)) keep_stored_matrix(function, args[1], keep);
     if (args.size() < 2 || !dequantize_at(function, args[0])) continue;
     const Call* weights = dequantize_at(function, args[1]);
     if (weights == nullptr) continue;

@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/stored_matrix.h"
 
 namespace byoc::integers {
 namespace {
@@ -44,8 +45,16 @@ class Storer {
       return std::holds_alternative<Constant>(from.nodes[arg.node].kind);
     });
   }
+  /// A product that reads a matrix as it is stored.
+  struct Product {
+    const OpDef* op = nullptr;  // null: it stays as it is
+    uint32_t weight = 0;        // the node that makes the matrix
+    bool is_transposed = false;
+  };
+  Product product_of(uint32_t node);
   const OpDef* product_with(uint32_t weight, bool is_transposed) const;
-  void replace(uint32_t node, const OpDef& op);
+  void leave(std::span<const uint32_t> path);
+  void replace(uint32_t node, const Product& product);
 
   Rewriter rewriter_;
   const OpRegistry& ops_;
@@ -54,7 +63,8 @@ class Storer {
   std::vector<bool> is_read_;   // per node: it had readers
 };
 
-// Returns the op that multiplies by the operands of `weight`, or null.
+// Returns the op that multiplies by the operands of `weight`, or null. `is_transposed`: by the
+// transpose of the matrix that `weight` makes.
 const OpDef* Storer::product_with(uint32_t weight, bool is_transposed) const {
   const Function& from = rewriter_.from();
   const Call* call = call_at(from, weight);
@@ -68,37 +78,50 @@ const OpDef* Storer::product_with(uint32_t weight, bool is_transposed) const {
   return wanted_.widened && is_half ? ops_.find("matmul_widened") : nullptr;
 }
 
-void Storer::replace(uint32_t k, const OpDef& op) {
+// Removes a reader of the first node of a path. Nodes without readers do not read the next.
+void Storer::leave(std::span<const uint32_t> path) {
+  for (uint32_t node : path) {
+    if (--left_[node] > 0) return;
+  }
+}
+
+// Returns the product that replaces a node, which then no longer reads its matrix.
+Storer::Product Storer::product_of(uint32_t k) {
+  const Function& from = rewriter_.from();
+  if (!is_plain_product(from, from.nodes[k])) return {};
+  const MatrixPath path = matrix_path(from, from.args(from.nodes[k])[1]);
+  Product out{nullptr, path.nodes.back(),
+              call_at(from, k)->attrs->b("trans_b", false) != path.is_transposed};
+  out.op = product_with(out.weight, out.is_transposed);
+  if (out.op != nullptr) leave(path.nodes);
+  return out;
+}
+
+void Storer::replace(uint32_t k, const Product& product) {
   const Function& from = rewriter_.from();
   const Node& node = from.nodes[k];
-  const uint32_t weight = from.args(node)[1].node;
   std::vector<ValueId> args = {rewriter_.map(from.args(node)[0])};
-  for (ValueId arg : from.args(from.nodes[weight])) args.push_back(rewriter_.map(arg));
+  for (ValueId arg : from.args(from.nodes[product.weight])) args.push_back(rewriter_.map(arg));
   Attrs attrs;
-  if (op.name == "matmul_blocks") {
-    const Attrs& of_weight = *call_at(from, weight)->attrs;
+  if (product.op->name == "matmul_blocks") {
+    const Attrs& of_weight = *call_at(from, product.weight)->attrs;
     attrs = {{"bits", of_weight.i("bits")}, {"block", of_weight.i("block")}};
   } else {
-    attrs = {{"trans_b", call_at(from, k)->attrs->b("trans_b", false)}};
+    attrs = {{"trans_b", product.is_transposed}};
   }
-  Result<Attrs> complete = complete_attrs(op, std::move(attrs));
+  Result<Attrs> complete = complete_attrs(*product.op, std::move(attrs));
   BYOC_CHECK(complete.ok(), complete.status().to_string());
   const std::vector<TypeId> types{node.types[0]};
   rewriter_.replace(
-      k, rewriter_.to().add_call(&op, intern(*std::move(complete)), args, types, node.loc));
+      k, rewriter_.to().add_call(product.op, intern(*std::move(complete)), args, types, node.loc));
 }
 
 Function Storer::run() && {
   const Function& from = rewriter_.from();
-  std::vector<const OpDef*> products(from.nodes.size(), nullptr);
+  std::vector<Product> products(from.nodes.size());
+  for (uint32_t k = 0; k < from.nodes.size(); ++k) products[k] = product_of(k);
   for (uint32_t k = 0; k < from.nodes.size(); ++k) {
-    if (!is_plain_product(from, from.nodes[k])) continue;
-    const uint32_t weight = from.args(from.nodes[k])[1].node;
-    products[k] = product_with(weight, call_at(from, k)->attrs->b("trans_b", false));
-    if (products[k] != nullptr) --left_[weight];
-  }
-  for (uint32_t k = 0; k < from.nodes.size(); ++k) {
-    if (products[k] != nullptr) replace(k, *products[k]);
+    if (products[k].op != nullptr) replace(k, products[k]);
     else if (left_[k] > 0 || !is_read_[k]) rewriter_.copy(k);
   }
   return std::move(rewriter_).finish();

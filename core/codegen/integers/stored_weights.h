@@ -13,7 +13,7 @@ struct WantedStored {
 };
 
 /// Makes products of f32 with a constant dequantize_blocks, or cast of 16-bit floats, products that
-/// read what is stored. Linear.
+/// read what is stored. Transposes between them are followed (matrix_path). Linear.
 ///   before: %1 = dequantize_blocks(%codes, %scale) {rows=64}    after: %2 = matmul_blocks(%x,
 ///           %2 = matmul(%x, %1)                                             %codes, %scale)
 Function with_stored_weights(const Function& function, const OpRegistry& ops,
