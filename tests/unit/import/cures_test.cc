@@ -49,6 +49,17 @@ TEST(Cures, ARangeNamesTheInputsThatItsLengthDependsOn) {
   EXPECT_EQ(help_of(model, options), "accepted");
 }
 
+// A list of starts whose length is open was read as one without entries: nothing was cut.
+TEST(Cures, ASliceOfAnOpenNumberOfAxesIsBound) {
+  OnnxModel model(13);
+  model.input("x", {"N", 10, 5}).output("y");
+  model.input("starts", {"K"}, onnx::TensorProto::INT64);
+  model.input("ends", {"K"}, onnx::TensorProto::INT64);
+  model.node("Slice", {"x", "starts", "ends"}, {"y"}, "cut");
+  EXPECT_ERROR(model.import(), "onnx-unsupported", "starts");
+  EXPECT_THAT(help_of(model), HasSubstr("--bind starts=..."));
+}
+
 /// Adds the first T of 64 positions to x [B,T,8], as exporters of transformers write it.
 OnnxModel positions() {
   OnnxModel model(13);

@@ -332,6 +332,12 @@ std::optional<ValueId> open_slice(Graph& graph, ValueId x, const Cut& cut) {
 
 Converted slice_counted(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
+  for (const auto& [k, what] : {std::pair(size_t{1}, "starts"), std::pair(size_t{2}, "ends")}) {
+    BYOC_TRY_STATUS(check_is_list(graph, node, k, what));
+    // How many axes are cut is known, or nothing is: an open list has no entries.
+    if (!graph.type(graph.input(k)).shape[0].is_static())
+      return no_bound(graph, graph.input(k), what);
+  }
   Cut cut{{}, {}, graph.size_entries(graph.input(1)), graph.size_entries(graph.input(2))};
   BYOC_TRY(cut.axes, ints_attr_or_input(graph, node, "axes", 9, 3));
   BYOC_TRY(cut.steps, ints_attr_or_input(graph, node, "steps", 9, 4));
