@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the wheels byoc_runtime and byoc of a build of byoc.
+"""Makes the wheels byoc_runtime, byoc and onnxruntime_ep_byoc of a build of byoc.
 
     python/build_wheels.py BUILD --output dist
     python/build_wheels.py BUILD --output dist --only byoc_runtime
@@ -24,12 +24,15 @@ PLUGINS = ("onednn", "llvm", "json")
 SUMMARIES = {
     "byoc_runtime": "Runs neural networks that byoc has compiled",
     "byoc": "Compiles neural networks by the code generator that runs each part best",
+    "onnxruntime_ep_byoc": "Execution provider of ONNX Runtime that compiles models with byoc",
 }
 # The packages that a package needs: the runtime's classes are those of the compiler, too.
-REQUIRES = {"byoc_runtime": ["numpy>=1.22"], "byoc": ["byoc-runtime=={version}"]}
+# Which of onnxruntime's packages there is, is the user's choice.
+REQUIRES = {"byoc_runtime": ["numpy>=1.22"], "byoc": ["byoc-runtime=={version}"], "onnxruntime_ep_byoc": ["byoc=={version}"]}
 TARGETS = {
     "byoc_runtime": ["byoc_runtime_shared"],
     "byoc": ["byoc_shared", "byoc_thin", "byoc_llvm_packaged", *(f"byoc_{plugin}" for plugin in PLUGINS if plugin != "llvm")],
+    "onnxruntime_ep_byoc": ["byoc_ort_ep"],
 }
 
 
@@ -65,6 +68,9 @@ def fill(package: str, build: Path, folder: Path) -> None:
     """Writes the package's files below `folder`."""
     copy_tree(SOURCE / "python" / package, folder / package, "*.py", "py.typed")
     prefix = folder / package / "prefix"
+    if package == "onnxruntime_ep_byoc":
+        copy_stripped(build / "lib/libbyoc_ort_ep.so", folder / package / "libbyoc_ort_ep.so")
+        return
     if package == "byoc_runtime":
         copy_stripped(build / "lib/libbyoc_runtime.so.0", prefix / "lib/libbyoc_runtime.so.0")
         return
@@ -111,7 +117,8 @@ def make(package: str, build: Path, output: Path) -> Path:
         write_metadata(package, folder)
         run(sys.executable, "-m", "wheel", "pack", folder, "--dest-dir", temporary)
         packed = next(Path(temporary).glob("*.whl"))
-        run(sys.executable, "-m", "auditwheel", "repair", packed, "--wheel-dir", Path(temporary) / "repaired", "--strip")
+        run(sys.executable, "-m", "auditwheel", "repair", packed, "--wheel-dir", Path(temporary) / "repaired", "--strip",
+            "--exclude", "libbyoc.so.0")                    # of the package byoc, beside which the provider looks for it
         repaired = next((Path(temporary) / "repaired").glob("*.whl"))
         output.mkdir(parents=True, exist_ok=True)
         target = output / repaired.name
@@ -132,11 +139,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path, help="a folder configured by cmake")
     parser.add_argument("--output", type=Path, default=Path("dist"), help="the folder of the wheels (default: dist)")
-    parser.add_argument("--only", choices=sorted(SUMMARIES), help="one of the two packages")
+    parser.add_argument("--only", choices=sorted(SUMMARIES), help="one of the packages")
     arguments = parser.parse_args()
     if not (arguments.build / "CMakeCache.txt").exists():
         sys.exit(f"error: {arguments.build} is no build folder\n  help: cmake -S {SOURCE} -B {arguments.build} -G Ninja")
-    for package in [arguments.only] if arguments.only else ["byoc_runtime", "byoc"]:
+    for package in [arguments.only] if arguments.only else sorted(SUMMARIES, key=list(SUMMARIES).index):
         wheel = make(package, arguments.build, arguments.output)
         print(f"{wheel}  {wheel.stat().st_size / 1e6:.2f} MB")
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 SOURCE, BUILD, FOLDER = (Path(word).resolve() for word in sys.argv[1:4])
-LIMITS_MB = {"byoc_runtime": 1.5, "byoc": 45}
+LIMITS_MB = {"byoc_runtime": 1.5, "byoc": 45, "onnxruntime_ep_byoc": 1}
 CHECK = """
 import sys, pathlib
 import numpy as np
@@ -230,10 +230,23 @@ def plugin_as_a_wheel(folder):
     print(f"plugin as a wheel: {found}; after uninstall: {gone}")
 
 
+def provider_as_a_wheel(folder, wheel):
+    """Runs a model in ONNX Runtime by the provider of its package, over the package byoc."""
+    python = folder / "bin/python"
+    if run(python, "-m", "pip", "install", "--quiet", "onnxruntime>=1.23", check=False).returncode != 0:
+        print("no provider as a wheel: pip cannot install onnxruntime")
+        return
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel)
+    printed = run(python, SOURCE / "tests/ort_ep/installed.py", SOURCE / "tests/models/digits", cwd=folder / "work",
+                  environment={**os.environ, "ORT_DISABLE_TELEMETRY": "1"})
+    print(printed.stdout.strip())
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "onnxruntime-ep-byoc")
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     wheels = make_wheels()
-    assert set(wheels) == {"byoc", "byoc_runtime"}, wheels
+    assert set(wheels) == set(LIMITS_MB), wheels
     used = [folder for python in pythons() if (folder := use(python, wheels, FOLDER / "cache")) is not None]
     if not used:
         print("skipped: pip cannot install numpy in any Python")
@@ -241,6 +254,7 @@ def main():
     of_the_system = [folder for folder in used if os.path.realpath(folder / "bin/python").startswith("/usr/")]
     moved_offline_and_as_another_user((of_the_system or used)[0])
     plugin_as_a_wheel(used[0])
+    provider_as_a_wheel(used[0], wheels["onnxruntime_ep_byoc"])
     for folder in used[1:]:
         shutil.rmtree(folder)
     python = used[0] / "bin/python"
