@@ -6,6 +6,8 @@
 """
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -126,6 +128,43 @@ class Sessions(unittest.TestCase):
     def test_wrong_option(self):
         with self.assertRaisesRegex(Exception, 'no option "thread"; did you mean "threads"'):
             session(str(DIGITS / "model.onnx"), thread="2")
+
+    def test_error_of_a_run(self):
+        """An error in a plugin is one of ONNX Runtime, with the message; the session can be run again."""
+        indices = helper.make_tensor_value_info("i", TensorProto.INT64, [2])
+        model = model_of([helper.make_node("Gather", ["x", "i"], ["y"])], [floats("x", 3, 2), indices], [floats("y", 2, 2)])
+        x = np.arange(6, dtype=np.float32).reshape(3, 2)
+        for compiler in ("llvm", "json"):
+            ours = session(model, compiler=compiler, default="json")
+            for _ in range(3):
+                with self.assertRaisesRegex(Exception, "gather.*7"):
+                    ours.run(None, {"x": x, "i": np.int64([0, 7])})
+                np.testing.assert_array_equal(ours.run(None, {"x": x, "i": np.int64([2, -3])})[0], x[[2, 0]])
+
+    def test_interrupt(self):
+        """SIGINT ends a program that runs a session, as Python does it."""
+        model = model_of([helper.make_node("MatMul", ["x", "x"], ["a"]), helper.make_node("Softmax", ["a"], ["y"])],
+                         [floats("x", 400, 400)], [floats("y", 400, 400)])
+        path = FOLDER / "interrupt.onnx"
+        path.write_bytes(model)
+        program = f"""
+import numpy as np, onnxruntime as ort
+ort.register_execution_provider_library("byoc", {str(BUILD / "lib/libbyoc_ort_ep.so")!r})
+options = ort.SessionOptions()
+options.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == "byoc"], {{"compiler": "llvm", "threads": "2"}})
+session = ort.InferenceSession({str(path)!r}, options)
+x = np.zeros((400, 400), np.float32)
+for k in range(10**6):
+    session.run(None, {{"x": x}})
+    if k == 3:
+        print("running", flush=True)
+"""
+        running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(running.stdout.readline(), "running\n")
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertIn(running.returncode, (-signal.SIGINT, 128 + signal.SIGINT, 1))
 
     def test_threads_of_the_program(self):
         """Eight threads run one session, with several sizes."""
