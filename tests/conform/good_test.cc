@@ -47,7 +47,7 @@ TEST(Json, PassesEveryCheckOnEveryOp) {
 TEST(Onednn, PassesEveryCheck) {
   Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_onednn.so");
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  for (const char* check : {"composites", "spans"})
+  for (const char* check : {"composites", "spans", "open_compiles", "open_values", "open_threads"})
     EXPECT_THAT(named(json, "pass"), Contains(check));
   EXPECT_GT(row_of(json, "conv2d")["accepted"], 5);
   EXPECT_EQ(row_of(json, "sin")["accepted"], 0);
@@ -81,7 +81,8 @@ TEST(UnbrokenFault, PassesEveryCheck) {
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
   EXPECT_THAT(named(json, "skip"),
               testing::ElementsAre("in_place", "spans", "first_guess", "groups", "legal_groups",
-                                   "groups_repeat", "group_kernels"));
+                                   "groups_repeat", "group_kernels", "open_compiles", "open_values",
+                                   "open_threads"));
 }
 
 TEST(PatternsOfSeveralOps, PassEveryCheck) {
@@ -108,6 +109,17 @@ TEST(GroupsOfADefaultCodegen, PassEveryCheck) {
   for (const Json& check : json["checks"]) {
     if (check["name"] != "group_kernels") continue;
     EXPECT_THAT(check["reason"], testing::MatchesRegex("tried [1-9][0-9]* groups of .* graphs"));
+  }
+}
+
+TEST(OpenSizes, PassEveryCheck) {
+  Json json = checked(fault_path("sizes_none"));
+  EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
+  for (const Json& check : json["checks"]) {
+    const std::string name = check["name"];
+    if (!name.starts_with("open_")) continue;
+    EXPECT_EQ(check["outcome"], "pass");
+    EXPECT_THAT(check["reason"], testing::MatchesRegex("tried [1-9][0-9]* functions")) << name;
   }
 }
 

@@ -22,7 +22,12 @@ enum byoc_test_fault {
   kRepeat,
   kNames,
   kDeclines,
-  kValues
+  kValues,
+  /* open/sizes.cc: the promise about open sizes that is broken */
+  kBounds,
+  kLeast,
+  kShared,
+  kRefuses
 };
 
 extern const enum byoc_test_fault the_fault;

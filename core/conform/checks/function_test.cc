@@ -106,23 +106,42 @@ class FunctionTestRun {
  public:
   FunctionTestRun(const LoadedPlugin& tested, const FunctionTest& test, uint64_t seed,
                   const ReportFinding& report)
-      : tested_(tested),
-        test_(test),
-        main_(test.reference.function("main")),
-        seed_(seed),
-        report_(report) {
-    std::vector<TypeId> results = main_.result_types();
-    for (size_t k = 0; k < main_.num_params(); ++k) inputs_.push_back(main_.nodes[k].types[0]);
-    outputs_ = results;
+      : tested_(tested), test_(test), seed_(seed), report_(report) {
+    use(test.runs.empty() ? test.reference : test.runs[0].reference);
+  }
+
+  FunctionTestEnd run() {
+    if (!compile()) return declined_ ? FunctionTestEnd::kDeclined : FunctionTestEnd::kDone;
+    if (!test_.runs.empty()) return run_open();
+    if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // other arrangements would fail likewise
+    if (test_.is_plain) return FunctionTestEnd::kDone;
+    try_others();
+    return FunctionTestEnd::kDone;
+  }
+
+ private:
+  /// Makes later runs those of `main` of this module.
+  void use(const IRModule& reference) {
+    reference_ = &reference;
+    main_ = &reference.function("main");
+    inputs_.clear();
+    for (size_t k = 0; k < main_->num_params(); ++k) inputs_.push_back(main_->nodes[k].types[0]);
+    outputs_ = main_->result_types();
     auto no_elements = [](TypeId type) { return *num_elements(type->shape) == 0; };
     is_empty_ = std::any_of(inputs_.begin(), inputs_.end(), no_elements) ||
                 std::any_of(outputs_.begin(), outputs_.end(), no_elements);
   }
 
-  FunctionTestEnd run() {
-    if (!compile()) return declined_ ? FunctionTestEnd::kDeclined : FunctionTestEnd::kDone;
-    if (!try_in(kPlain)) return FunctionTestEnd::kDone;  // other arrangements would fail likewise
-    if (test_.is_plain) return FunctionTestEnd::kDone;
+  FunctionTestEnd run_open() {
+    for (const OpenRun& one : test_.runs) {
+      run_ = &one;
+      use(one.reference);
+      if (!try_in(kPlain)) break;
+    }
+    return FunctionTestEnd::kDone;
+  }
+
+  void try_others() {
     report_("outputs", "");
     report_("inputs", "");
     report_("guards", "");
@@ -140,52 +159,25 @@ class FunctionTestRun {
       bool fits = *size_bytes(*inputs_[pairs[k].first]) == *size_bytes(*outputs_[pairs[k].second]);
       if (fits) (void)try_in(how);
     }
-    return FunctionTestEnd::kDone;
   }
 
- private:
   bool has_constants() const { return !test_.reference.constants.empty(); }
 
   void begin_activity(std::string_view slot, const Arrangement& how) const {
-    process::doing(cat(slot, ", ", test_.label, *how.name ? ", " : "", how.name));
+    process::doing(cat(slot, ", ", test_.label, at_sizes(), *how.name ? ", " : "", how.name));
   }
+  std::string at_sizes() const { return run_ == nullptr ? "" : cat(" at ", run_->text); }
 
   bool compile() {
-    CompileFunction function = compile_function(test_.compiled, "conform_0");
-    function.point_json = test_.point_json;
-    for (size_t k = 0; k < function.buffers.size(); ++k)
-      function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
-    if (auto graph = parse_json(function.graph_json); graph.ok())
+    if (auto graph = parse_json(compile_function(test_.compiled, "conform_0").graph_json);
+        graph.ok())
       graph_nodes_ = static_cast<int64_t>((*graph)["nodes"].size());
-    begin_activity("compile", kPlain);
-    CompileResult result = tested_.plugin->compile({&function, 1}, "{}", 1, 0);
-    declined_ = result.status.code() == Code::kDeclined;
+    auto loaded = load_function(tested_, test_.label, test_.compiled, test_.point_json);
+    declined_ = loaded.status().code() == Code::kDeclined;
     if (declined_) return false;
-    if (!result.status.ok()) return failed("compile", result.status);
-    begin_activity("load", kPlain);
-    Buffers distinct;
-    for (const auto& buffer : function.buffers) {
-      bool known = std::any_of(distinct.begin(), distinct.end(),
-                               [&](const auto& other) { return other->key() == buffer->key(); });
-      if (!known) distinct.push_back(buffer);
-    }
-    auto loaded = tested_.plugin->load(result.module, distinct, 1);
-    if (!loaded.ok()) return failed("load", loaded.status());
-    module_ = *std::move(loaded);
-    report_("compiles", "");
-    return true;
-  }
-
-  bool failed(std::string_view slot, const Status& status) {
-    report_("compiles", cat(test_.label, ": ", slot, " fails: ", status.message()));
-    return false;
-  }
-
-  static std::shared_ptr<const Buffer> read_only(const Buffer& buffer, const std::string& name) {
-    auto memory = std::make_shared<GuardedMemory>(name, buffer.size(), 64, Placement::kAtEnd);
-    std::copy(buffer.bytes().begin(), buffer.bytes().end(), memory->data());
-    memory->make_read_only();
-    return Buffer::adopt_keyed({memory->data(), buffer.size()}, memory, buffer.key());
+    report_("compiles", loaded.ok() ? "" : cat(test_.label, ": ", loaded.status().message()));
+    if (loaded.ok()) module_ = *std::move(loaded);
+    return loaded.ok();
   }
 
   /// Returns true when the results for special floats can be compared: some input is a float, every
@@ -210,19 +202,19 @@ class FunctionTestRun {
 
   /// Returns the results of the ops' reference kernels.
   Result<Buffers> reference_results(const Buffers& given) const {
-    std::vector<Buffers> values(main_.nodes.size());
-    for (uint32_t n = 0; n < main_.nodes.size(); ++n) {
-      const Node& node = main_.nodes[n];
+    std::vector<Buffers> values(main_->nodes.size());
+    for (uint32_t n = 0; n < main_->nodes.size(); ++n) {
+      const Node& node = main_->nodes[n];
       if (n < given.size()) {
         values[n] = {given[n]};
       } else if (auto* constant = std::get_if<Constant>(&node.kind)) {
-        values[n] = {test_.reference.constants.at(constant->data->key())};
+        values[n] = {reference_->constants.at(constant->data->key())};
       } else {
         const Call& call = std::get<Call>(node.kind);
         std::vector<TypeId> in, out;
         std::vector<const Buffer*> data;
-        for (ValueId arg : main_.args(node)) {
-          in.push_back(main_.type(arg));
+        for (ValueId arg : main_->args(node)) {
+          in.push_back(main_->type(arg));
           data.push_back(values[arg.node][arg.output].get());
         }
         for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
@@ -230,7 +222,7 @@ class FunctionTestRun {
       }
     }
     Buffers results;
-    for (ValueId result : main_.results) results.push_back(values[result.node][result.output]);
+    for (ValueId result : main_->results) results.push_back(values[result.node][result.output]);
     return results;
   }
 
@@ -252,6 +244,7 @@ class FunctionTestRun {
     call.n_args = static_cast<uint32_t>(views.size());
     call.workspace = workspace.data();
     call.workspace_bytes = kernel.workspace_bytes;
+    if (run_ != nullptr) call.sizes = run_->sizes.data();
     bool recorded_any = false;
     Status status = run_kernel(how, call, recorded_any);
     bool may_refuse = how.strided_inputs || how.strided_outputs;
@@ -282,7 +275,7 @@ class FunctionTestRun {
   }
 
   std::string labelled(const Arrangement& how) const {
-    return cat(test_.label, *how.name ? ", " : "", how.name, ": ");
+    return cat(test_.label, at_sizes(), *how.name ? ", " : "", how.name, ": ");
   }
 
   /// Returns the argument whose memory argument `k` uses: for an in-place output, its input.
@@ -337,7 +330,9 @@ class FunctionTestRun {
 
   const LoadedPlugin& tested_;
   const FunctionTest& test_;
-  const Function& main_;
+  const IRModule* reference_ = nullptr;
+  const Function* main_ = nullptr;
+  const OpenRun* run_ = nullptr;  // of a function with open sizes
   uint64_t seed_;
   const ReportFinding& report_;
   std::vector<TypeId> inputs_, outputs_;
@@ -346,7 +341,42 @@ class FunctionTestRun {
   LoadedModule module_;
 };
 
+std::shared_ptr<const Buffer> read_only(const Buffer& buffer, const std::string& name) {
+  auto memory = std::make_shared<GuardedMemory>(name, buffer.size(), 64, Placement::kAtEnd);
+  std::copy(buffer.bytes().begin(), buffer.bytes().end(), memory->data());
+  memory->make_read_only();
+  return Buffer::adopt_keyed({memory->data(), buffer.size()}, memory, buffer.key());
+}
+
+// Only compile may decline.
+Status failed_slot(std::string_view slot, const Status& status) {
+  const bool declines = status.code() == Code::kDeclined && slot == "compile";
+  return Status(declines ? Code::kDeclined : Code::kInternal,
+                cat(slot, " fails: ", status.message()));
+}
+
 }  // namespace
+
+Result<LoadedModule> load_function(const LoadedPlugin& tested, const std::string& label,
+                                   const IRModule& module, const std::string& point_json) {
+  CompileFunction function = compile_function(module, "conform_0");
+  function.point_json = point_json;
+  for (size_t k = 0; k < function.buffers.size(); ++k)
+    function.buffers[k] = read_only(*function.buffers[k], cat("constant ", k));
+  process::doing(cat("compile, ", label));
+  CompileResult result = tested.plugin->compile({&function, 1}, "{}", 1, 0);
+  if (!result.status.ok()) return failed_slot("compile", result.status);
+  process::doing(cat("load, ", label));
+  Buffers distinct;
+  for (const auto& buffer : function.buffers) {
+    bool known = std::any_of(distinct.begin(), distinct.end(),
+                             [&](const auto& other) { return other->key() == buffer->key(); });
+    if (!known) distinct.push_back(buffer);
+  }
+  auto loaded = tested.plugin->load(result.module, distinct, 1);
+  if (!loaded.ok()) return failed_slot("load", loaded.status());
+  return loaded;
+}
 
 FunctionTestEnd run_function_test(const LoadedPlugin& tested, const FunctionTest& test,
                                   uint64_t seed, const ReportFinding& report) {

@@ -6,6 +6,13 @@
 
 namespace byoc::conform {
 
+/// A run of a function with open sizes.
+struct OpenRun {
+  IRModule reference;          // the function with numbers
+  std::vector<int64_t> sizes;  // in the order of byoc_call.sizes
+  std::string text;            // "L=3, N=5"
+};
+
 struct FunctionTest {
   std::string label;
   IRModule reference;  // `main` of ops alone
@@ -17,10 +24,15 @@ struct FunctionTest {
   Special special = Special::kNans;  // the last kind that its operands may contain
   std::string point_json = {};       // of the function's knob space; empty: none
   bool is_plain = false;             // with compact, aligned tensors alone
+  std::vector<OpenRun> runs = {};    // of a function with open sizes, which is plain, in this order
 };
 
 /// Receives the name of a check and what was found for it; an empty finding is a pass.
 using ReportFinding = std::function<void(std::string_view check, const std::string& finding)>;
+/// Compiles and loads `main` of a module. Errors: kDeclined, and those of both, with the slot.
+Result<LoadedModule> load_function(const LoadedPlugin& tested, const std::string& label,
+                                   const IRModule& module, const std::string& point_json = {});
+
 /// kDeclined: compile returned BYOC_DECLINED, so nothing was run.
 enum class FunctionTestEnd { kDone, kDeclined };
 FunctionTestEnd run_function_test(const LoadedPlugin& tested, const FunctionTest& test,

@@ -16,8 +16,8 @@
 namespace byoc::conform {
 namespace {
 
-constexpr Group kGroups[] = {{1, "static"},      {2, "load"},  {3, "table"}, {4, "capability"},
-                             {5, "correctness"}, {6, "knobs"}, {7, "groups"}};
+constexpr Group kGroups[] = {{1, "static"},      {2, "load"},  {3, "table"},  {4, "capability"},
+                             {5, "correctness"}, {6, "knobs"}, {7, "groups"}, {8, "open"}};
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
@@ -176,7 +176,7 @@ std::span<const Check> all_checks() {
   static const std::vector<Check>& all = *[] {
     auto* checks = new std::vector<Check>;
     for (auto rows : {static_checks(), load_checks(), table_checks(), capability_checks(),
-                      correctness_checks(), knob_checks(), group_checks()})
+                      correctness_checks(), knob_checks(), group_checks(), open_checks()})
       checks->insert(checks->end(), rows.begin(), rows.end());
     return checks;
   }();

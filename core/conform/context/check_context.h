@@ -56,5 +56,6 @@ std::span<const Check> capability_checks();
 std::span<const Check> correctness_checks();
 std::span<const Check> knob_checks();
 std::span<const Check> group_checks();
+std::span<const Check> open_checks();
 
 }  // namespace byoc::conform
