@@ -120,7 +120,7 @@ std::string Call::value(std::string_view op_type, const Names& inputs) {
 
 std::string Call::cast(const std::string& input, DType to) {
   std::string name = value("Cast", {input});
-  add_attribute(*out_.rbegin(), "to", to);
+  add_attribute(last(), "to", to);
   return name;
 }
 

@@ -49,6 +49,8 @@ class Call {
   onnx::NodeProto& add(std::string_view op_type, std::initializer_list<const char*> attributes);
   /// Appends a node with one new result, and returns its name.
   std::string value(std::string_view op_type, const Names& inputs);
+  /// Returns the node that was appended last.
+  onnx::NodeProto& last() { return *out_.rbegin(); }
   std::string cast(const std::string& input, DType to);      // a new value
   std::string ints(const Ints& values);                      // i64[n]
   std::string floats(const Floats& values);                  // f32[n]

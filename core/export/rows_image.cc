@@ -17,11 +17,12 @@ Status col2im(Call& call) {
 }
 
 /// Writes DeformConv with a group per channel, whose weights take each cell of a window to a
-/// channel of its own.
-Status deform_columns(Call& call) {
+/// channel of its own, and puts these channels last.
+Status deform_rows(Call& call) {
   const Shape& x = call.input_type(0).shape;
   const Ints kernel = call.attrs().ints("kernel_shape");
   if (!x[1].is_static()) return unimplemented("with an open number of channels");
+  if (!is_static(call.output_type(0).shape)) return unimplemented("with open extents");
   const int64_t channels = x[1].extent();
   int64_t cells = 1;
   for (int64_t extent : kernel) cells *= extent;
@@ -33,11 +34,28 @@ Status deform_columns(Call& call) {
   Names inputs = {call.input(0), call.values({call.input_type(0).dtype, shape}, weight),
                   call.input(1)};
   if (call.num_inputs() > 2) inputs.insert(inputs.end(), {"", call.input(2)});
-  onnx::NodeProto& node = call.add("DeformConv", inputs, call.outputs());
+  const std::string columns = call.value("DeformConv", inputs);
+  onnx::NodeProto& node = call.last();
   add_attribute(node, "group", channels);
   for (const char* name : {"kernel_shape", "strides", "pads", "dilations"})
     add_attribute(node, name, call.attrs().ints(name));
   add_attribute(node, "offset_group", call.attrs().i("offset_group", 1));
+  // [n, group, blocks, channels, cells of the kernel, cells...]
+  const Ints y = static_extents(call.output_type(0).shape);
+  const auto end = static_cast<int64_t>(y.size()) - 2;
+  Ints parts = {y[0], y[1], y[static_cast<size_t>(end)] / std::max<int64_t>(cells, 1), y.back(),
+                cells};
+  Ints order = {0, 1};
+  for (int64_t d = 2; d < end; ++d) {
+    parts.push_back(y[static_cast<size_t>(d)]);
+    order.push_back(d + 3);
+  }
+  order.insert(order.end(), {2, 4, 3});
+  const std::string split = call.value("Reshape", {columns, call.ints(parts)});
+  add_attribute(call.last(), "allowzero", int64_t{1});
+  const std::string rows = call.value("Transpose", {split});
+  add_attribute(call.last(), "perm", order);
+  add_attribute(call.add("Reshape", {rows, call.ints(y)}, call.outputs()), "allowzero", int64_t{1});
   return {};
 }
 
@@ -99,7 +117,7 @@ Status linear_attention(Call& call) {
 constexpr Row kImageRows[] = {
     {"bit_cast", "BitCast", 26},
     {"col2im", "Col2Im", 18, col2im},
-    {"deform_columns", "DeformConv", 19, deform_columns},
+    {"deform_rows", "DeformConv", 19, deform_rows},
     {"dft", "DFT", 0, dft},
     {"eye_like", "EyeLike"},
     {"grid_sample", "GridSample", 0, grid_sample},

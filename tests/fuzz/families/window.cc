@@ -2,6 +2,7 @@
 // Convolution, pooling, sampling of images.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "grow.h"
 
@@ -87,6 +88,7 @@ bool grow_conv(Grower& g, size_t spatial) {
   if (group == 1 && g.chance(0.1)) o = g.between(9, 40);  // most of them no block divides
   if (group == 1 && g.chance(0.2)) o = g.dim(x, g.rank(x) - 1);
   Ints kernel = random_kernel(g, x, spatial);
+  if (spatial == 3 && g.chance(0.3)) kernel[1] = kernel[2] = 1;  // over time
   Shape weight = {Dim(o), Dim(c / group)};
   for (int64_t k : kernel) weight.push_back(Dim(k));
   Attrs attrs = window(g, x, kernel, false);
@@ -235,24 +237,27 @@ bool grow_grid_sample(Grower& g) {
 
 bool grow_deform(Grower& g) {
   const size_t spatial = 1 + g.pick(2);
-  const int64_t groups = g.between(1, 2), kernel = g.between(1, 2), n = g.between(1, 2);
+  const int64_t offsets = g.between(1, 2), groups = g.between(1, 3), kernel = g.between(1, 2);
   const auto dims = static_cast<int64_t>(spatial);
   int64_t taps = 1;
-  Shape x = {Dim(n), Dim(groups * g.between(1, 2))}, cells = {Dim(n), Dim(0)};
+  // More channels than a vector has lanes are read in vectors.
+  const int64_t channels = g.chance(0.3) ? g.between(8, 40) : g.between(1, 2);
+  Shape x = {Dim(g.between(1, 2)), Dim(std::lcm(offsets, groups) * channels)};
+  Shape cells = {x[0], Dim(0)};
   for (size_t d = 0; d < spatial; ++d) {
     taps *= kernel;
     x.push_back(Dim(kernel + g.between(0, 4)));
     cells.push_back(Dim(x.back().extent() - kernel + 1));
   }
   const DType dtype = g.main_dtype();
-  cells[1] = Dim(groups * taps * dims);
+  cells[1] = Dim(offsets * taps * dims);
   std::vector<Ref> in = {g.parameter(TensorType{dtype, x}),
                          g.parameter(TensorType{dtype, cells}, {-1.3, 1.3})};
-  cells[1] = Dim(groups * taps);
+  cells[1] = Dim(offsets * taps);
   if (g.chance(0.5)) in.push_back(g.parameter(TensorType{dtype, cells}));
   return g
-      .call("deform_columns", in,
-            {{"kernel_shape", Ints(spatial, kernel)}, {"offset_group", groups}})
+      .call("deform_rows", in,
+            {{"kernel_shape", Ints(spatial, kernel)}, {"offset_group", offsets}, {"group", groups}})
       .has_value();
 }
 
@@ -345,7 +350,7 @@ std::vector<Family> window_families() {
     out.push_back({op, 1.4, [op](Grower& g) { return grow_channel_norm(g, op); }, {op}});
   out.push_back({"resize", 1.3, grow_resize, {"resize"}});
   out.push_back({"grid_sample", 1.6, grow_grid_sample, {"grid_sample"}});
-  out.push_back({"deform_columns", 1.4, grow_deform, {"deform_columns"}});
+  out.push_back({"deform_rows", 1.4, grow_deform, {"deform_rows"}});
   out.push_back({"col2im", 1.4, grow_col2im, {"col2im"}});
   out.push_back({"roi_align", 2.5, grow_roi_align, {"roi_align"}});
   out.push_back({"conv2d_nchwc", 1.8, grow_blocked_conv, {"conv2d_nchwc"}});

@@ -80,7 +80,7 @@ Status check_image(const OpDef& op, const Attrs& attrs, const Known& image) {
   if (spreads && !image.is_exact() && holds([](double x) { return std::isinf(x); }))
     return undetermined(op, "an infinity may become NaN");
   const bool interpolates = op.name == "resize" || op.name == "grid_sample" ||
-                            op.name == "roi_align" || op.name == "deform_columns";
+                            op.name == "roi_align" || op.name == "deform_rows";
   if (interpolates && attrs.s("mode", "") != "nearest" &&
       holds([](double x) { return !std::isfinite(x); }))
     return undetermined(op, "a cell that is no number may have the weight zero");

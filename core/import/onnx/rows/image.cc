@@ -114,7 +114,36 @@ Converted col2im(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("col2im", {graph.input(0)}, attrs)};
 }
 
-// Samples the columns, then multiplies them by the weight, group by group.
+// Multiplies rows [n, groups, cells..., entries, channels] of deform_rows by the weight, group by
+// group, and returns y [n, outputs, cells...]; `w` are the extents of the weight.
+ValueId product_of_rows(Graph& graph, ValueId rows, ValueId weight, const Ints& w, Value bias) {
+  const Ints extents = static_extents(graph.type(rows).shape);
+  const size_t rank = w.size();
+  const int64_t groups = extents[1], outputs = w[0] / groups, channels = extents.back();
+  int64_t taps = 1, cells = 1;
+  for (size_t d = 2; d < rank; ++d) taps *= w[d], cells *= extents[d];
+  auto at = [&](ValueId value, const Ints& dims) {
+    return graph.call("reshape", {value}, {{"shape", dims}, {"allow_zero", true}});
+  };
+  // The weight [groups, outputs, blocks, channels, taps] gets the order of the rows' elements.
+  const int64_t blocks = taps == 0 ? 1 : extents[rank] / taps, row = extents[rank] * channels;
+  ValueId filter = at(weight, {groups, outputs, blocks, channels, taps});
+  filter = transposed(graph, filter, {0, 2, 4, 3, 1});
+  const bool is_one = groups == 1;
+  const Ints matrix = is_one ? Ints{row, outputs} : Ints{groups, row, outputs};
+  const Ints left = is_one ? Ints{extents[0] * cells, row} : Ints{extents[0], groups, cells, row};
+  ValueId product = graph.call("matmul", {at(rows, left), at(filter, matrix)});
+  if (bias) {
+    const Ints shape = is_one ? Ints{outputs} : Ints{groups, 1, outputs};
+    product = graph.call("add", {product, at(*bias, shape)});
+  }
+  product = transposed(graph, at(product, {extents[0], groups, cells, outputs}), {0, 1, 3, 2});
+  Ints y(extents.begin(), extents.begin() + static_cast<ptrdiff_t>(rank));
+  y[1] = w[0];
+  return at(product, y);
+}
+
+// Samples a row per window, then multiplies the rows by the weight, group by group.
 Converted deform_conv(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0), weight = graph.input(1);
   const TensorType x_type = graph.type(x), w_type = graph.type(weight);
@@ -133,24 +162,14 @@ Converted deform_conv(Graph& graph, const OnnxNode& node) {
   Attrs attrs = to_attrs(window);
   attrs.set("kernel_shape", kernel);
   attrs.set("offset_group", node.i("offset_group", 1));
+  attrs.set("group", groups);
   std::vector<ValueId> operands = {x, graph.input(2)};
   if (Value mask = graph.optional_input(4)) operands.push_back(*mask);
-  ValueId columns = graph.call("deform_columns", operands, attrs);
-  const Shape shape = graph.type(columns).shape;
-  if (shape.size() != rank) return std::vector{columns};  // it failed
+  ValueId rows = graph.call("deform_rows", operands, attrs);
+  const Shape shape = graph.type(rows).shape;
+  if (shape.size() != rank + 2) return std::vector{rows};  // it failed
   if (!is_static(shape)) return unimplemented(cat("the shape of X must be known, it is ", x_type));
-  Ints y = static_extents(shape);
-  int64_t taps = w[1], cells = 1;
-  for (size_t d = 2; d < rank; ++d) taps *= w[d], cells *= y[d];
-  auto at = [&](ValueId value, const Ints& dims) {
-    return graph.call("reshape", {value}, {{"shape", dims}, {"allow_zero", true}});
-  };
-  ValueId product = graph.call("matmul", {at(weight, {groups, w[0] / groups, taps}),
-                                          at(columns, {y[0], groups, taps, cells})});
-  y[1] = w[0];
-  ValueId result = at(product, y);
-  if (Value bias = graph.optional_input(3)) result = add_bias(graph, result, *bias);
-  return std::vector{result};
+  return std::vector{product_of_rows(graph, rows, weight, w, graph.optional_input(3))};
 }
 
 constexpr Row kImageRows[] = {

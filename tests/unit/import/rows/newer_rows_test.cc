@@ -71,11 +71,20 @@ TEST(AffineGridRow, MovesAGridOfCells) {
   expect_values(node.result(), {1, -9, -4, -4, -9, 1, 5, -7, 0, -2, -5, 3});
 }
 
-TEST(DeformConvRow, MultipliesColumnsGroupByGroup) {
+TEST(DeformConvRow, MultipliesRowsGroupByGroup) {
   FoldedNode node("DeformConv", 22);
   node.floats({1, 2, 3, 3}, pattern(18)).floats({2, 1, 2, 2}, weights(8));
   node.floats({1, 8, 2, 2}, pattern(32, 3, 8, 4, 0.25f)).floats({2}, {1, 2}).with("group", 2);
   expect_values(node.result(), {-3, 3.875, -2.75, 0.25, 2, -11.25, 5, -14.75});
+}
+
+TEST(DeformConvRow, HasOtherGroupsOfOffsetsThanOfChannels) {
+  FoldedNode node("DeformConv", 22);
+  node.floats({1, 8, 3, 3}, pattern(72)).floats({2, 4, 1, 2}, weights(16));
+  node.floats({1, 16, 3, 2}, pattern(96, 3, 8, 4, 0.25f)).floats({2}, {1, 2});
+  node.floats({1, 8, 3, 2}, pattern(48, 5, 9, 0, 0.25f)).with("group", 2).with("offset_group", 4);
+  expect_values(node.result(), {5.5, -13.90625, 3.25, -8.84375, 16.75, 3.21875, 11.375, -6.796875,
+                                -6.125, -3.671875, -6.375, 2.8125});
 }
 
 TEST(StftRow, TransformsWindowedFrames) {
