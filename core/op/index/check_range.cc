@@ -23,7 +23,7 @@ Result<ValueCheck> check_check_range(Types in, const Attrs& attrs) {
 }
 
 Result<Tensors> compute_check_range(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
-  const Tensor checked = checked_indices(builder, attrs.s("of"), in[0], {range_of(attrs)});
+  const CheckedIndices checked(builder, attrs.s("of"), in[0], {range_of(attrs)});
   return one(builder.compute("check_range", in[0].shape(),
                              [&](const Exprs& i) { return te::cast(in[0].dtype(), checked(i)); }));
 }

@@ -69,7 +69,7 @@ Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const
   BYOC_TRY(size_t axis, normal_axis("gather", attrs.i("axis", 0), type_of(in[0])));
   if (is_open(x[axis])) return needs_number("gather", x[axis]);
   size_t rank = in[1].rank();
-  Tensor indices = checked_indices(builder, "gather", in[1], {from_either_end(x[axis].extent())});
+  const CheckedIndices indices(builder, "gather", in[1], {from_either_end(x[axis].extent())});
   return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
     BYOC_CHECK(i.size() + 1 == x.size() + rank, i.size(), " indices for ranks ", x.size(), " and ",
                rank);
@@ -121,8 +121,8 @@ Result<ValueCheck> check_gather_elements(Types in, const Attrs& attrs) {
 Result<Tensors> compute_gather_elements(te::Builder& builder, Inputs in, Types out,
                                         const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), out[0]));
-  Tensor indices =
-      checked_indices(builder, "gather_elements", in[1], {from_either_end(extents(in[0])[axis])});
+  const CheckedIndices indices(builder, "gather_elements", in[1],
+                               {from_either_end(extents(in[0])[axis])});
   return one(builder.compute("gather_elements", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from = i;
     from[axis] = indices(i);
@@ -175,7 +175,7 @@ Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, co
   BYOC_CHECK(batch + width <= x.size(), width, " indices after ", batch, " dims of rank ",
              x.size());
   for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[batch + k]));
-  Tensor indices = checked_indices(builder, "gather_nd", in[1], ranges);
+  const CheckedIndices indices(builder, "gather_nd", in[1], ranges);
   return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from(i.begin(), i.begin() + static_cast<ptrdiff_t>(batch));
     Exprs row(i.begin(), i.begin() + static_cast<ptrdiff_t>(leading));

@@ -148,8 +148,21 @@ Expr combined(const std::string& reduction, const Expr& old, const Expr& update)
   return select(reduction == "max" ? b > a : b < a, update, old);
 }
 
+// Rows with fewer updates in all are not shared among threads.
+constexpr int64_t kParallelUpdates = 1 << 14;
+
 te::Stmt copied(const Tensor& x, const Tensor& y) {
   return nested_loops(extents(x), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
+}
+
+// Returns loops over the dims after the first, inside of row `r`.
+te::Stmt rest_of_row(const Expr& r, const Ints& extents,
+                     const std::function<te::Stmt(const Exprs&)>& body) {
+  return nested_loops({extents.begin() + 1, extents.end()}, [&](const Exprs& rest) {
+    Exprs at = {r};
+    at.insert(at.end(), rest.begin(), rest.end());
+    return body(at);
+  });
 }
 
 Result<ValueCheck> check_scatter_elements(Types in, const Attrs& attrs) {
@@ -161,19 +174,30 @@ Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types 
                                          const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), out[0]));
   std::string reduction = attrs.s("reduction", "none");
-  Tensor indices = checked_indices(builder, "scatter_elements", in[1],
-                                   {from_either_end(out[0]->shape[axis].extent())});
-  return builder.procedure(
-      "scatter_elements", {*out[0]}, {in[0], indices, in[2]}, [&](const Tensors& y) {
-        te::Stmt updates = nested_loops(extents(in[1]), [&](const Exprs& i) {
-          te::Var index("index");
-          Exprs to = i;
-          to[axis] = index;
-          te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
-          return te::make_let(index, indices(i), store);
-        });
-        return te::make_block({copied(in[0], y[0]), updates});
-      });
+  const CheckedIndices indices(builder, "scatter_elements", in[1],
+                               {from_either_end(out[0]->shape[axis].extent())});
+  Tensors read = {in[0], in[2]};
+  for (const Tensor& tensor : indices.inputs()) read.push_back(tensor);
+  const Ints x = extents(in[0]), from = extents(in[1]);
+  // Updates along another axis than the first stay in their row.
+  const bool has_rows = axis > 0 && from[0] == x[0] && from[0] > 1 &&
+                        *num_elements(make_shape(from)) >= kParallelUpdates;
+  return builder.procedure("scatter_elements", {*out[0]}, read, [&](const Tensors& y) {
+    const auto update = [&](const Exprs& i) {
+      te::Var index("index");
+      Exprs to = i;
+      to[axis] = index;
+      te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
+      return te::make_let(index, indices(i), store);
+    };
+    if (!has_rows) return te::make_block({copied(in[0], y[0]), nested_loops(from, update)});
+    const auto one_row = [&](const Expr& r) {
+      te::Stmt copy =
+          rest_of_row(r, x, [&](const Exprs& i) { return te::make_store(y[0], i, in[0](i)); });
+      return te::make_block({copy, rest_of_row(r, from, update)});
+    };
+    return te::loop("row", x[0], one_row, te::LoopKind::kParallel);
+  });
 }
 
 Result<ValueCheck> check_scatter_nd(Types in, const Attrs&) {
@@ -191,7 +215,7 @@ Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, c
   std::string reduction = attrs.s("reduction", "none");
   std::vector<IndexRange> ranges;
   for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[k]));
-  Tensor indices = checked_indices(builder, "scatter_nd", in[1], ranges);
+  const CheckedIndices indices(builder, "scatter_nd", in[1], ranges);
   auto update = [&](const Tensor& y, const Exprs& row) {
     std::vector<te::Var> vars(width);
     Exprs begin(vars.begin(), vars.end());
@@ -208,7 +232,9 @@ Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, c
     }
     return stmt;
   };
-  return builder.procedure("scatter_nd", {*out[0]}, {in[0], indices, in[2]}, [&](const Tensors& y) {
+  Tensors read = {in[0], in[2]};
+  for (const Tensor& tensor : indices.inputs()) read.push_back(tensor);
+  return builder.procedure("scatter_nd", {*out[0]}, read, [&](const Tensors& y) {
     te::Stmt updates = nested_loops(rows, [&](const Exprs& row) { return update(y[0], row); });
     return te::make_block({copied(in[0], y[0]), updates});
   });

@@ -69,35 +69,53 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
 
 // Checks in two passes: the first has no branches, so that it becomes vector code; the second runs
 // when an index is outside, and finds it.
-Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                       const std::vector<IndexRange>& ranges) {
-  const Exprs& shape = indices.shape();
-  if (ranges.empty()) return indices;  // rows of no indices
-  auto value = [&](const Exprs& at) { return te::cast(DType::kI64, indices(at)); };
-  auto counted = [](const Expr& index, IndexRange range) {
-    return range.low < 0 ? select(index < 0, index + range.extent, index) : index;
-  };
-  Scalar outside("outside", DType::kI64);
-  auto made = builder.procedure(
-      cat(op, ".indices"), {{DType::kI64, type_of(indices).shape}}, {indices},
-      [&](const Tensors& y) {
-        te::Stmt copy = for_indices(shape, ranges, [&](const Exprs& at, IndexRange range) {
-          te::Var index("index");
-          Expr is_outside = select(is_within(index, range.extent), Expr(0), Expr(1));
-          te::Stmt both = te::make_block(
-              {te::make_store(y[0], at, index),
-               outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside))});
-          return te::make_let(index, counted(value(at), range), both);
-        });
-        te::Stmt find = for_indices(shape, ranges, [&](const Exprs& at, IndexRange range) {
-          te::Stmt error = te::make_index_error(op, value(at), range.low, range.extent);
-          return te::make_if(is_within(y[0](at), range.extent), {}, error);
-        });
-        return outside.in(
-            te::make_block({outside.set(0), copy, te::make_if(outside.get() != Expr(0), find)}));
+CheckedIndices::CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
+                               std::vector<IndexRange> ranges)
+    : indices_(indices), ranges_(std::move(ranges)) {
+  if (ranges_.empty()) return;  // rows of no indices
+  const Scalar outside("outside", DType::kI64);
+  const Tensors made = builder.procedure(
+      cat(op, ".indices"), {{DType::kI64, {Dim(1)}}}, {indices}, [&](const Tensors& zero) {
+        te::Stmt look =
+            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
+              Expr is_outside = select(is_within(counted(at, range), range.extent), Expr(0), 1);
+              return outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside));
+            });
+        te::Stmt find =
+            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
+              te::Stmt error = te::make_index_error(op, te::cast(DType::kI64, indices(at)),
+                                                    range.low, range.extent);
+              return te::make_if(is_within(counted(at, range), range.extent), {}, error);
+            });
+        te::Stmt all =
+            te::make_block({outside.set(0), look, te::make_if(outside.get() != Expr(0), find)});
+        return te::make_block({outside.in(all), te::make_store(zero[0], {0}, 0)});
       });
   BYOC_CHECK(made.size() == 1, made.size(), " results of checked indices");
-  return made[0];
+  zero_ = made[0];
+}
+
+Expr CheckedIndices::operator()(const Exprs& at) const {
+  if (ranges_.empty()) return te::cast(DType::kI64, indices_(at));
+  size_t column = 0;
+  if (ranges_.size() > 1) {
+    const std::optional<int64_t> last = at.empty() ? std::nullopt : as_int(at.back());
+    BYOC_CHECK(last && *last >= 0 && *last < static_cast<int64_t>(ranges_.size()),
+               "an index of several ranges is in a column that is known");
+    column = static_cast<size_t>(*last);
+  }
+  return counted(at, ranges_[column]) + zero_(0);
+}
+
+Expr CheckedIndices::counted(const Exprs& at, IndexRange range) const {
+  const Expr index = te::cast(DType::kI64, indices_(at));
+  if (range.low == 0) return index;
+  const Expr sign = te::binary(te::BinaryOp::kShiftRight, index, 63);  // -1 or 0
+  return index + te::binary(te::BinaryOp::kAnd, sign, range.extent);
+}
+
+Tensors CheckedIndices::inputs() const {
+  return zero_.is_empty() ? Tensors{indices_} : Tensors{indices_, zero_};
 }
 
 std::vector<IndexRange> TupleLoop::ranges() const {

@@ -42,10 +42,25 @@ inline IndexRange lengths_up_to(int64_t extent) { return {0, extent + 1}; }
 /// one per column of the last dim. O(indices), and without branches while all are inside.
 ValueCheck index_check(std::string op, TypeId indices, size_t operand,
                        std::vector<IndexRange> ranges);
-/// Returns a stage that holds `indices` as i64, counted from the front. It ends the function with
-/// an error when one is outside of its range, before a stage that reads it is computed.
-Tensor checked_indices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                       const std::vector<IndexRange>& ranges);
+/// Indices of a compute, as i64 counted from the front. A stage of their own ends the function with
+/// an error when one is outside of its range. Stages that read them come after it, because they add
+/// a zero which that stage stores. The indices are not stored once more: readers compute them where
+/// they need them.
+class CheckedIndices {
+ public:
+  /// `ranges`: one for all indices, or one per column of the last dim.
+  CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
+                 std::vector<IndexRange> ranges);
+  /// Returns the index at these places; with several ranges the last one is a number.
+  Expr operator()(const Exprs& at) const;
+  /// Returns the tensors that a procedure with these indices reads.
+  Tensors inputs() const;
+
+ private:
+  Expr counted(const Exprs& at, IndexRange range) const;
+  Tensor indices_, zero_;  // zero_: empty without ranges
+  std::vector<IndexRange> ranges_;
+};
 
 /// A view of `indices` [..., width] as rows that name the first dims of x after
 /// `batch_dims` shared ones.

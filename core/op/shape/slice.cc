@@ -243,10 +243,10 @@ Result<Tensors> compute_reverse_sequence(te::Builder& builder, Inputs in, Types,
                                          const Attrs& attrs) {
   const size_t time = time_axis(attrs);
   BYOC_CHECK(in[0].rank() >= 2, "sequences in a tensor of rank ", in[0].rank());
-  const Tensor lengths = checked_indices(builder, "reverse_sequence.lengths", in[1],
-                                         {lengths_up_to(extents(in[0])[time])});
+  const CheckedIndices lengths(builder, "reverse_sequence.lengths", in[1],
+                               {lengths_up_to(extents(in[0])[time])});
   return one(builder.compute("reverse_sequence", in[0].shape(), [&](const Exprs& i) {
-    const Expr length = lengths(i[1 - time]);
+    const Expr length = lengths({i[1 - time]});
     Exprs from = i;
     from[time] = select(i[time] < length, length - 1 - i[time], i[time]);
     return in[0](from);

@@ -18,6 +18,8 @@ namespace {
 
 // Per bin and dim, where the boxes give the number: they come from data and may be huge.
 constexpr double kMostSamples = 1024;
+// Boxes with fewer bins in all are not shared among threads.
+constexpr int64_t kParallelBins = 1 << 12;
 
 // One plane [h, w]; cells outside of it are 0.
 template <class T>
@@ -227,7 +229,8 @@ Expr position_in(const BinExpr& axis, const Expr& k) {
 
 // One call; shapes are [n, c, h, w] and [r, c, bins, bins].
 struct RoiCall {
-  Tensor x, rois, images;
+  Tensor x, rois;
+  CheckedIndices images;
   Ints shape, bins;
   RoiExpr roi;
 
@@ -325,7 +328,7 @@ te::Stmt means_of_box(const RoiCall& call, const Tensor& y, const Expr& r) {
     return te::make_block({sum.set(f64(0)), cells, te::make_store(y, {r, i[0], i[1], i[2]}, mean)});
   });
   means = te::make_let(count, te::cast(DType::kF64, max(samples, 1)), means);
-  means = te::make_let(image, call.images(r), sum.in(line.in(means)));
+  means = te::make_let(image, call.images({r}), sum.in(line.in(means)));
   return rows.in(columns.in(te::make_block({rows.fill(r), columns.fill(r), means})));
 }
 
@@ -333,7 +336,7 @@ te::Stmt means_of_box(const RoiCall& call, const Tensor& y, const Expr& r) {
 te::Stmt bin_by_samples(const RoiCall& call, const Tensor& y, const Exprs& i, const Scalar& sum,
                         bool is_max) {
   const BinExpr rows = call.samples(2, i[0], i[2]), columns = call.samples(3, i[0], i[3]);
-  PlaneExpr plane{call.x, call.images(i[0]), i[1], call.shape[2], call.shape[3]};
+  PlaneExpr plane{call.x, call.images({i[0]}), i[1], call.shape[2], call.shape[3]};
   te::Stmt samples = te::loop("row", rows.count, [&](Expr row) {
     return te::loop("column", columns.count, [&](Expr column) {
       Expr total = sum.get();
@@ -354,7 +357,7 @@ te::Stmt bin_by_samples(const RoiCall& call, const Tensor& y, const Exprs& i, co
 // Computes by a procedure, as the number of samples may come from the boxes.
 Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   const Ints shape = extents(in[0]), bins = static_extents(out[0]->shape);
-  const Tensor images = checked_indices(builder, "roi_align", in[2], {{0, shape[0]}});
+  const CheckedIndices images(builder, "roi_align", in[2], {{0, shape[0]}});
   BYOC_CHECK(shape.size() == 4 && bins.size() == 4, "boxes of rank ", shape.size(), " become ",
              out[0]);
   const bool half_pixel = attrs.b("half_pixel", true);
@@ -363,12 +366,19 @@ Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, co
   const RoiCall call{in[0], in[1], images, shape, bins, roi};
   const bool is_max = attrs.s("mode", "average") == "max";
   const bool has_tables = !is_max && static_cast<double>(roi.ratio) <= kMostSamples;
-  const Scalar sum("sum", DType::kF64);
-  return builder.procedure("roi_align", {*out[0]}, {in[0], in[1], images}, [&](const Tensors& y) {
-    if (has_tables)
-      return te::loop("box", bins[0], [&](Expr r) { return means_of_box(call, y[0], r); });
-    return sum.in(nested_loops(
-        bins, [&](const Exprs& i) { return bin_by_samples(call, y[0], i, sum, is_max); }));
+  Tensors read = {in[0], in[1]};
+  for (const Tensor& tensor : images.inputs()) read.push_back(tensor);
+  return builder.procedure("roi_align", {*out[0]}, read, [&](const Tensors& y) {
+    const auto one_box = [&](const Expr& r) {
+      if (has_tables) return means_of_box(call, y[0], r);
+      const Scalar sum("sum", DType::kF64);
+      return sum.in(nested_loops({bins.begin() + 1, bins.end()}, [&](const Exprs& i) {
+        return bin_by_samples(call, y[0], {r, i[0], i[1], i[2]}, sum, is_max);
+      }));
+    };
+    const bool is_shared = bins[0] > 1 && *num_elements(out[0]->shape) >= kParallelBins;
+    return te::loop("box", bins[0], one_box,
+                    is_shared ? te::LoopKind::kParallel : te::LoopKind::kSerial);
   });
 }
 

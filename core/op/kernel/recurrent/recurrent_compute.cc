@@ -45,7 +45,7 @@ struct Recurrent {
   Tensor reset;             // [batch, hidden], of gru
   int64_t panel_lanes = 0;  // 0: no panels
   std::vector<GatePanels> r_panels = {};
-  Tensor checked_lengths = {};  // 0 to time each; where there are lengths
+  std::optional<CheckedIndices> checked_lengths = {};  // 0 to time each; where there are lengths
 
   const Tensor* operand(size_t k) const { return k < in.size() ? &in[k] : nullptr; }
   bool has_lengths() const { return in.size() > lengths; }
@@ -184,8 +184,8 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
   if (n.has_lengths())
-    n.checked_lengths = checked_indices(builder, name + ".lengths", in[operands],
-                                        {lengths_up_to(type.shape[0].extent())});
+    n.checked_lengths.emplace(builder, name + ".lengths", in[operands],
+                              std::vector{lengths_up_to(type.shape[0].extent())});
   return n;
 }
 
@@ -199,7 +199,7 @@ struct StepExpr {
   // True at every other step: the rows of r that were read last are in the caches and come first.
   Expr from_last;
 
-  Expr length(const Expr& b) const { return n.checked_lengths(b); }
+  Expr length(const Expr& b) const { return (*n.checked_lengths)({b}); }
   // Returns false after the end of a sequence.
   Expr runs(const Expr& b) const { return t < length(b); }
   // Returns `value` while the sequence runs, then `after`.
@@ -296,7 +296,9 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
   const size_t operands = std::min(n.in.size(), n.lengths);
   inputs.insert(inputs.end(), n.in.begin() + (n.r_panels.empty() ? 2 : 3),
                 n.in.begin() + static_cast<std::ptrdiff_t>(operands));
-  if (n.has_lengths()) inputs.push_back(n.checked_lengths);
+  if (n.has_lengths()) {
+    for (const Tensor& tensor : n.checked_lengths->inputs()) inputs.push_back(tensor);
+  }
   const int64_t least = std::max<int64_t>(te::bounds_of(n.batch).lo, 1);  // of the batch
   const bool is_large = n.gates * n.hidden * n.hidden >= kParallelTerms / least;
   const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
