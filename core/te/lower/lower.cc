@@ -81,6 +81,7 @@ class Lowering {
 
  private:
   Hosted nest(size_t stage, std::vector<Range> box, const std::vector<OuterLoop>& loops);
+  Stmt with_inlined(const Stmt& s);
   Stmt whole(size_t stage);
   Hosted host(size_t stage, uint32_t iter, const std::vector<OuterLoop>& loops, Stmt body);
   std::optional<Rolling> rolling(size_t stage, const std::vector<Range>& box,
@@ -125,9 +126,21 @@ Hosted Lowering::nest(size_t stage, std::vector<Range> box, const std::vector<Ou
       .emit(loops);
 }
 
+// Puts in the values of inlined stages.
+Stmt Lowering::with_inlined(const Stmt& s) {
+  return map_parts(
+      s, [&](const Expr& x) { return inline_(x); },
+      [&](const Stmt& inner) { return with_inlined(inner); });
+}
+
 Stmt Lowering::whole(size_t stage) {
   const Stage& source = state_.dag.stages[stage];
-  if (const Procedure* procedure = std::get_if<Procedure>(&source.kind)) return procedure->body;
+  if (const Procedure* procedure = std::get_if<Procedure>(&source.kind)) {
+    const bool reads_inlined = std::ranges::any_of(
+        state_.stages[stage].reads,
+        [&](const std::string& read) { return state_.of(read).place == StageState::kInline; });
+    return reads_inlined ? with_inlined(procedure->body) : procedure->body;
+  }
   std::vector<Range> box;
   for (const Expr& extent : source.outputs[0].shape()) box.push_back({0, extent});
   return nest(stage, std::move(box), {}).body;

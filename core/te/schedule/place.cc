@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "byoc/te/rewrite.h"
 #include "core/te/schedule/parallel.h"
 #include "core/te/schedule/state.h"
 
@@ -53,6 +54,24 @@ Status refuse_placed(const Primitive& call, const std::string& stage, const Stag
   if (mine.is_result)
     return call.refuse(cat(stage, " is a result and must be computed as a whole"));
   return {};
+}
+
+// Returns true where a statement of `procedure` gives a micro-kernel the address of `stage`.
+bool hands_on(const ScheduleState& state, const std::string& procedure, const std::string& stage) {
+  const Stage& reader = state.dag.stages[state.numbers.at(procedure)];
+  const auto* body = std::get_if<Procedure>(&reader.kind);
+  if (body == nullptr) return false;
+  const std::vector<Tensor>& outputs = state.dag.stages[state.numbers.at(stage)].outputs;
+  bool out = false;
+  auto look = [&](auto& self, const Stmt& s) -> Stmt {
+    const auto* call = s.is_empty() ? nullptr : std::get_if<Intrinsic>(&s->kind);
+    for (const Place& place : call == nullptr ? std::vector<Place>{} : call->places)
+      out = out || std::ranges::find(outputs, place.tensor) != outputs.end();
+    return map_parts(
+        s, [](const Expr& x) { return x; }, [&](const Stmt& inner) { return self(self, inner); });
+  };
+  look(look, body->body);
+  return out;
 }
 
 }  // namespace
@@ -135,8 +154,8 @@ Status Schedule::compute_inline(const std::string& stage) {
       return call.refuse(cat(reader, ", which reads it, is tensorized"));
   }
   for (const std::string& reader : mine.readers) {
-    if (state_->compute_of(reader) == nullptr)
-      return call.refuse(cat(reader, ", which reads it, is a procedure"));
+    if (hands_on(*state_, reader, stage))
+      return call.refuse(cat(reader, " hands it to a micro-kernel, which needs it in memory"));
   }
   mine.place = StageState::kInline;
   state_->trace.steps.push_back({"compute_inline", stage, {}, {}});

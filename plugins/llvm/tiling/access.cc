@@ -82,6 +82,49 @@ bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {
   return true;
 }
 
+namespace {
+
+// Returns true where a load reads element i for element i of `axes`, or one element for all.
+bool is_in_order(const te::Load& load, const std::vector<te::Axis>& axes) {
+  te::Ranges ranges;
+  for (const te::Axis& axis : axes) ranges[axis.var.id()] = {0, extent_of(axis) - 1};
+  const std::optional<te::Expr> offset = offset_of(load);
+  if (!offset) return false;
+  const te::Expr place = te::simplify(*offset, ranges);
+  int64_t step = 1;
+  bool moves = true, stays = true;
+  for (size_t k = axes.size(); k-- > 0; step *= extent_of(axes[k])) {
+    if (extent_of(axes[k]) < 1) return false;
+    if (extent_of(axes[k]) == 1) continue;
+    const std::optional<int64_t> by = coefficient_of(place, axes[k].var);
+    moves = moves && by == step;
+    stays = stays && by == 0;
+  }
+  return moves || stays;
+}
+
+// Additions of integers take as little as the address that they become.
+bool is_light(const te::Expr& x, const std::vector<te::Axis>& axes) {
+  if (const auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x->kind))
+    return is_in_order(**load, axes);
+  if (std::holds_alternative<te::IntImm>(x->kind)) return true;
+  if (std::holds_alternative<te::FloatImm>(x->kind)) return true;
+  if (!is_int(x.dtype())) return false;
+  if (const auto* cast = std::get_if<te::Cast>(&x->kind)) return is_light(cast->x, axes);
+  const auto* binary = std::get_if<te::Binary>(&x->kind);
+  constexpr te::BinaryOp kLight[] = {te::BinaryOp::kAdd, te::BinaryOp::kSubtract,
+                                     te::BinaryOp::kAnd, te::BinaryOp::kShiftRight};
+  return binary != nullptr && std::ranges::find(kLight, binary->op) != std::end(kLight) &&
+         is_light(binary->a, axes) && is_light(binary->b, axes);
+}
+
+}  // namespace
+
+bool keeps_order(const te::Compute& compute) {
+  return compute.reduce.empty() && compute.values.size() == 1 &&
+         is_light(compute.values[0], compute.axes);
+}
+
 bool has_pairs(const te::Compute& compute) {
   return !compute.reduce.empty() &&
          std::ranges::any_of(loads_of(compute), [](const te::Load* load) {

@@ -20,6 +20,10 @@ std::optional<int64_t> coefficient_of(const te::Expr& x, const te::Var& var);
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var);
 /// Returns true when every index is the axis of the same number: element i reads element i.
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
+/// Returns true when a stage has one value, or the elements of other tensors in the same order and
+/// nothing but additions of integers, as a reshape and checked indices have: whatever reads the
+/// stage may read the other tensors in its place.
+bool keeps_order(const te::Compute& compute);
 
 /// Returns true when a lane adds products of two i16, as products of integers of 8 bits are
 /// computed without an instruction for bytes.

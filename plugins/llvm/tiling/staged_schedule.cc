@@ -176,8 +176,9 @@ void StagedSchedule::state_computes() {
 }
 
 // Returns true when a stage should be inlined. A move of elements costs nothing in any place,
-// except for a select inside a reduction. A stage with arithmetic is inlined where it has one
-// reader that needs each element once.
+// except for a select inside a reduction; the statements of a procedure are left to read memory in
+// the order that they were written for. A stage with arithmetic is inlined where it has one reader
+// that needs each element once.
 bool StagedSchedule::is_worth_inlining(const te::Stage& from, Inlining inlining) {
   auto* own = std::get_if<te::Compute>(&from.kind);
   if (!own || !own->reduce.empty() || is_result(from)) return false;
@@ -185,12 +186,12 @@ bool StagedSchedule::is_worth_inlining(const te::Stage& from, Inlining inlining)
   bool into_reduction = false;
   for (const te::Stage* reader : by) {
     auto* compute = std::get_if<te::Compute>(&reader->kind);
-    if (!compute) return false;
-    into_reduction |= !compute->reduce.empty();
+    if (!compute && !keeps_order(*own)) return false;
+    into_reduction |= compute && !compute->reduce.empty();
   }
   if (work_of(*own) == 1) return !has_select(*own) || !into_reduction;
   if (inlining == Inlining::kMoves) return false;
-  if (by.size() == 1) {
+  if (by.size() == 1 && std::holds_alternative<te::Compute>(by[0]->kind)) {
     auto& reader = std::get<te::Compute>(by[0]->kind);
     if (loads_from(reader, from) == 1 && points_of(*by[0], reader) <= elements_of(from.outputs[0]))
       return true;

@@ -87,6 +87,25 @@ TEST(ComputeInline, LeavesNoTraceOfTheStage) {
             "  }\n}\n");
 }
 
+TEST(ComputeInline, PutsValuesIntoProcedures) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {2, 3});
+  Tensor flat = b.compute("flat", {6}, [&](const Indices& i) {
+    return x(floor_div(i[0], 3), floor_mod(i[0], 3)) + f32(1);
+  });
+  const std::vector<Tensor> y =
+      b.procedure("sums", {{DType::kF32, {Dim(6)}}}, {flat}, [&](const std::vector<Tensor>& y) {
+        Stmt first = make_store(y[0], {0}, flat(0));
+        Stmt rest =
+            loop("k", 5, [&](Expr k) { return make_store(y[0], {k + 1}, y[0](k) + flat(k + 1)); });
+        return make_block({first, rest});
+      });
+  Schedule s(b.finish("f", {x}, y));
+  ASSERT_TRUE(s.compute_inline("flat").ok());
+  EXPECT_EQ(loops_text(s).find("flat"), std::string::npos) << loops_text(s);
+  EXPECT_EQ(run<float>(s, {{0, 1, 2, 3, 4, 5}}), (std::vector<float>{1, 3, 6, 10, 15, 21}));
+}
+
 // Each stage reads its predecessor twice, and its indices are shared. As a tree the
 // result has 2^1000 nodes.
 TEST(ComputeInline, KeepsAThousandDiamondsSmall) {
