@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "byoc/te/simplify.h"
+#include "plugins/llvm/families/conv/flat.h"
 #include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin::conv {
@@ -166,6 +167,7 @@ void add_computes(const FamilyCall& call, Strategies& out) {
     out.push_back({.name = "pointwise",
                    .level = kPreferred,
                    .compute = with_open_sizes(compute_plain_pointwise)});
+  add_flat(site, out);
 }
 
 }  // namespace byoc::llvm_plugin::conv

@@ -6,7 +6,7 @@ namespace byoc::llvm_plugin::conv {
 
 /// Appends "pointwise" for convolutions of f32, in blocked layouts or plain, that read one pixel
 /// each; "pointwise_joined" for those with blocks of half a vector and constant weights, and
-/// "joined" for other convolutions with such blocks.
+/// "joined" for other convolutions with such blocks; "flat" (flat.h) for volumes.
 void add_computes(const FamilyCall& call, Strategies& out);
 
 /// Returns true for a convolution of one group whose constant weights have blocks of half a vector.
