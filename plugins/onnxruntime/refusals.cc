@@ -78,7 +78,7 @@ constexpr Refusal kRefusals[] = {
     {"batch_norm", is_half, "infinities become NaN in halves"},
     {"bit_shift", always, "it shifts by numbers that are too large otherwise"},
     {"cast", casts_to_integers, "floats outside of the integers are undefined"},
-    {"deform_columns", always, "a product with weights of 0 makes NaN of infinities"},
+    {"deform_rows", always, "a product with weights of 0 makes NaN of infinities"},
     {"dft", has_one_row, "it fails on signals without a batch", 32},
     {"divide", is_integer, "a divisor of 0 ends the process"},
     {"erf", is_float, "erf of NaN is 1", 32},
