@@ -185,7 +185,7 @@ class Bench {
     benched.timed->reload = std::move(reload);
     programs_.push_back({benched.timed.get(), std::move(compiled.functions)});
     const measure::TimedSession& timed = *benched.timed;
-    benched.memory = cli::memory_use(timed.session());
+    benched.memory = cli::memory_use(timed.session(), timed.context());
     BYOC_TRY(benched.outputs, compare_outputs(subject, timed, with_.tolerance));
     report_.all.push_back(std::move(benched));
     return {};

@@ -203,14 +203,23 @@ struct AttrKind {
 
 std::span<const AttrKind> attr_kinds() {
   static const AttrKind kinds[] = {
-      {"compiler", std::string()},   {"composite", std::string()},
-      {"owner", std::string()},      {"global_symbol", std::string()},
-      {"input_names", Strings{"x"}}, {"output_names", Strings{"y"}},
-      {"opset", int64_t{1}},         {"arena_offsets", Ints{0}},
-      {"joins", Strings{"@f"}},      {"loops", std::string()},
-      {"arena_bytes", int64_t{0}},   {"arena_peak_live", int64_t{0}},
-      {"compute", std::string()},    {"locs", Strings{"x"}},
-      {"ops", int64_t{1}},           {"flops", 1.0},
+      {"compiler", std::string()},
+      {"composite", std::string()},
+      {"owner", std::string()},
+      {"global_symbol", std::string()},
+      {"input_names", Strings{"x"}},
+      {"output_names", Strings{"y"}},
+      {"opset", int64_t{1}},
+      {"arena_offsets", Ints{0}},
+      {"arena_blocks", Ints{0}},
+      {"joins", Strings{"@f"}},
+      {"loops", std::string()},
+      {"arena_bytes", int64_t{0}},
+      {"arena_peak_live", int64_t{0}},
+      {"compute", std::string()},
+      {"locs", Strings{"x"}},
+      {"ops", int64_t{1}},
+      {"flops", 1.0},
   };
   return kinds;
 }

@@ -3,10 +3,25 @@
 
 #include <algorithm>
 
+#include "byoc/ir/dim.h"
+
 namespace byoc::json_plugin {
 namespace {
 
+constexpr int64_t kUsualSize = 64;  // that the kernel of an op with open sizes is tried for
+
 TensorType at_bounds_of(TypeId type) { return {type->dtype, at_bounds(type->shape)}; }
+
+// Returns the type with numbers: bounds for counted dims, sizes that are usual for open ones.
+Result<TypeId> example_of(TypeId type) {
+  TensorType out{type->dtype, type->shape};
+  for (Dim& dim : out.shape) {
+    BYOC_TRY(dim, with_sizes(dim, [](Dim size) {
+               return std::optional(Dim(std::clamp(kUsualSize, size.min(), size.max())));
+             }));
+  }
+  return TypeId(at_bounds_of(out));
+}
 
 // Checks that `now` has the rank and dtype of `bound`, and no larger dims.
 bool fits(const TensorType& now, const TensorType& bound) {
@@ -29,13 +44,15 @@ Result<CountedStep> CountedStep::make(const OpDef& op, Types in, Types out, cons
   step.op_ = &op;
   step.attrs_ = attrs;
   step.args_ = std::move(args);
-  std::vector<TypeId> largest_in, largest_out;
-  for (TypeId type : in) largest_in.push_back(at_bounds_of(type));
+  std::vector<TypeId> example_in, example_out;
+  for (TypeId type : in) {
+    BYOC_TRY(example_in.emplace_back(), example_of(type));
+  }
   for (TypeId type : out) {
     step.bounds_.push_back(at_bounds_of(type));
-    largest_out.push_back(step.bounds_.back());
+    BYOC_TRY(example_out.emplace_back(), example_of(type));
   }
-  BYOC_TRY_STATUS(op.reference(largest_in, largest_out, attrs).status());
+  BYOC_TRY_STATUS(op.reference(example_in, example_out, attrs).status());
   return step;
 }
 

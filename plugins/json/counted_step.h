@@ -10,7 +10,7 @@ class CountedStep {
   /// Returns true when the kernel cannot be prepared once: some dims are known in a run alone.
   static bool is_needed(const OpDef& op, Types in, Types out);
   /// Makes a step; `args` are the numbers of the operands. Errors: those of preparing a kernel for
-  /// the bounds of the types.
+  /// the bounds of counted dims and for usual sizes.
   static Result<CountedStep> make(const OpDef& op, Types in, Types out, const Attrs& attrs,
                                   std::vector<uint32_t> args);
   void set_results(std::vector<uint32_t> results) { results_ = std::move(results); }

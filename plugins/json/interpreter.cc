@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "byoc/base/arena.h"
+#include "byoc/base/memory.h"
 #include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 
@@ -35,10 +37,15 @@ class Compiler {
     std::optional<CountedStep> counted;
     std::vector<uint32_t> in, out;
     int64_t node;
+    std::string_view name;
   };
   Result<uint32_t> add_value(Home home, TypeId type) {
-    BYOC_TRY(int64_t bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
+    int64_t bytes = 0;
     is_counted_ = is_counted_ || !is_static(type->shape);
+    is_open_ = is_open_ || has_open(type->shape);
+    if (!has_open(type->shape)) {  // else each run has memory for its sizes
+      BYOC_TRY(bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
+    }
     values_.push_back({home, type, static_cast<uint64_t>(bytes)});
     return static_cast<uint32_t>(values_.size() - 1);
   }
@@ -56,28 +63,25 @@ class Compiler {
   std::vector<Value> values_;
   std::vector<Op> ops_;
   std::shared_ptr<InternArena> intern_arena_;
-  bool is_counted_ = false;
+  bool is_counted_ = false, is_open_ = false;
   uint64_t arena_bytes_ = 0;
   int64_t node_ = -1;  // the current node of the graph itself
 };
 
 // Refuses results that this machine has no memory for, before a kernel makes tables of places: at
 // most one of 8 bytes per cell of each dim.
-Status check_memory(const OpDef& op, Types out) {
+Status check_memory(std::string_view op, const TensorType& type) {
   const double machine =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  for (TypeId type : out) {
-    BYOC_TRY(int64_t bytes, size_bytes(TensorType{type->dtype, at_bounds(type->shape)}));
-    double needed = static_cast<double>(bytes);
-    for (Dim dim : type->shape) needed += 8 * static_cast<double>(dim.max());
-    if (bytes == 0 || needed <= machine) continue;
-    return Status(Code::kResourceExhausted,
-                  cat(op.name, ": the result ", type, " has ", bytes,
-                      " bytes; with tables of its cells it needs ", needed / (1 << 30),
-                      " GiB, this machine has ", machine / (1 << 30)))
-        .with_slug("no-memory");
-  }
-  return {};
+  BYOC_TRY(int64_t bytes, size_bytes(TensorType{type.dtype, at_bounds(type.shape)}));
+  double needed = static_cast<double>(bytes);
+  for (Dim dim : type.shape) needed += 8 * static_cast<double>(dim.max());
+  if (bytes == 0 || needed <= machine) return {};
+  return Status(Code::kResourceExhausted,
+                cat(op, ": the result ", type, " has ", bytes,
+                    " bytes; with tables of its cells it needs ", needed / (1 << 30),
+                    " GiB, this machine has ", machine / (1 << 30)))
+      .with_slug("no-memory");
 }
 
 constexpr int kMaxNesting = 32;  // composites that call composites
@@ -89,7 +93,9 @@ Status Compiler::add_op(const Function& function, const Node& node,
   for (ValueId arg : function.args(node)) in.push_back(function.type(arg));
   for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
   if (!call.op->reference) return unimplemented(cat(call.op->name, " has no reference kernel"));
-  BYOC_TRY_STATUS(check_memory(*call.op, out));
+  for (TypeId type : out) {
+    if (!has_open(type->shape)) BYOC_TRY_STATUS(check_memory(call.op->name, *type));
+  }
   RefKernel kernel;
   ValueCheck check;
   std::optional<CountedStep> counted;
@@ -111,7 +117,8 @@ Status Compiler::add_op(const Function& function, const Node& node,
     is_counted_ = true;
     counted->set_results(outs);
   }
-  ops_.push_back({std::move(kernel), std::move(check), std::move(counted), args, outs, node_});
+  ops_.push_back(
+      {std::move(kernel), std::move(check), std::move(counted), args, outs, node_, call.op->name});
   return {};
 }
 
@@ -160,7 +167,8 @@ Status Compiler::walk(const Function& function, const std::vector<uint32_t>& par
   return {};
 }
 
-// Writes a result straight to its output the first time it is one; other values share an arena.
+// Writes a result straight to its output the first time it is one; other values share an arena, or
+// have memory of their own in each run.
 void Compiler::place(const std::vector<uint32_t>& results) {
   for (uint32_t k = static_cast<uint32_t>(results.size()); k-- > 0;) {
     Home& home = values_[results[k]].home;
@@ -170,6 +178,8 @@ void Compiler::place(const std::vector<uint32_t>& results) {
   std::vector<Lifetime> lifetimes;
   for (uint32_t v = 0; v < values_.size(); ++v) {
     if (values_[v].home.kind != Home::kArena) continue;
+    values_[v].home.index = v;
+    if (is_open_) continue;
     in_arena.push_back(v);
     lifetimes.push_back({(values_[v].bytes + 63) / 64 * 64, values_[v].first, values_[v].last});
   }
@@ -181,12 +191,17 @@ void Compiler::place(const std::vector<uint32_t>& results) {
 Interpreter Compiler::write(const std::vector<uint32_t>& results) const {
   Interpreter out;
   out.table_offset_ = arena_bytes_;
+  out.is_open_ = is_open_;
   for (const Op& op : ops_) {
     uint32_t in = static_cast<uint32_t>(out.table_.size());
     for (uint32_t value : op.in) out.table_.push_back(values_[value].home);
     uint32_t first_out = static_cast<uint32_t>(out.table_.size());
     for (uint32_t value : op.out) out.table_.push_back(values_[value].home);
-    out.steps_.push_back({op.kernel, op.check, op.counted, in, first_out, op.node});
+    out.steps_.push_back({op.kernel, op.check, op.counted, in, first_out,
+                          static_cast<uint32_t>(out.table_.size()), op.node, op.name});
+  }
+  for (uint32_t v = 0; is_open_ && v < values_.size(); ++v) {
+    if (values_[v].home.kind == Home::kArena) out.steps_[values_[v].last].dead.push_back(v);
   }
   for (uint32_t k = 0; k < results.size(); ++k) {
     const Value& value = values_[results[k]];
@@ -296,6 +311,44 @@ Status put_sizes(const std::vector<Dim>& sizes, std::span<const int64_t> values,
 
 }  // namespace
 
+/// The memory of values in one run with open sizes: from the step that writes it to the last step
+/// that reads it.
+class Interpreter::RunMemory {
+ public:
+  explicit RunMemory(size_t values) : of_(values) {}
+  /// Errors: those of check_memory; slug "no-memory".
+  Status allocate(uint32_t value, std::string_view op, const TensorType& type) {
+    BYOC_TRY_STATUS(check_memory(op, type));
+    BYOC_TRY(int64_t bytes, size_bytes(TensorType{type.dtype, at_bounds(type.shape)}));
+    of_[value].reset(aligned_memory(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 64));
+    if (of_[value] != nullptr) return {};
+    return Status(Code::kResourceExhausted, cat(op, ": no memory for the result ", type))
+        .with_slug("no-memory");
+  }
+  void* get(uint32_t value) const { return of_[value].get(); }
+  void release(const std::vector<uint32_t>& values) {
+    for (uint32_t value : values) of_[value].reset();
+  }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  std::vector<std::unique_ptr<void, Free>> of_;
+};
+
+// Allocates the results of a step, and sets the addresses of its arguments.
+Status Interpreter::begin_open(const Step& step, const std::vector<TensorType>& types,
+                               RunMemory& memory, void** table) const {
+  for (uint32_t k = step.in; k < step.end; ++k) {
+    const Home& home = table_[k];
+    if (home.kind != Home::kArena) continue;
+    if (k >= step.out) BYOC_TRY_STATUS(memory.allocate(home.index, step.op, types[home.index]));
+    table[k] = memory.get(home.index);
+  }
+  return {};
+}
+
 Status Interpreter::run_counted(const void* const* inputs, const void* const* constants,
                                 void* const* outputs, void* workspace,
                                 std::span<const int64_t> sizes, const std::vector<Shape>& in,
@@ -307,14 +360,17 @@ Status Interpreter::run_counted(const void* const* inputs, const void* const* co
   std::vector<TensorType> types = types_;
   BYOC_TRY_STATUS(put_sizes(sizes_, sizes, types));
   for (size_t k = 0; k < in.size(); ++k) types[k].shape = in[k];
+  RunMemory memory(is_open_ ? types.size() : 0);
   for (const Step& step : steps_) {
     node = step.node;
+    if (is_open_) BYOC_TRY_STATUS(begin_open(step, types, memory, table));
     if (step.counted) {
       BYOC_TRY_STATUS(step.counted->run(table + step.in, table + step.out, types));
-      continue;
+    } else {
+      if (step.check) BYOC_TRY_STATUS(step.check(table + step.in));
+      step.kernel(table + step.in, table + step.out);
     }
-    if (step.check) BYOC_TRY_STATUS(step.check(table + step.in));
-    step.kernel(table + step.in, table + step.out);
+    memory.release(step.dead);
   }
   for (const OutputCopy& copy : copies_) {
     BYOC_TRY(int64_t bytes, size_bytes(types[copy.value]));

@@ -45,15 +45,17 @@ class Interpreter {
   struct Home {
     enum Kind : uint32_t { kInput, kConstant, kOutput, kArena };
     Kind kind = kArena;
-    uint32_t index = 0;
+    uint32_t index = 0;  // of kArena: the value
     uint64_t offset = 0;
   };
   struct Step {
     RefKernel kernel;
     ValueCheck check;                    // empty: none
     std::optional<CountedStep> counted;  // prepared in every run; no kernel then
-    uint32_t in = 0, out = 0;            // the first of its arguments in the table
+    uint32_t in = 0, out = 0, end = 0;   // its arguments in the table
     int64_t node = -1;                   // the graph's node
+    std::string_view op = {};
+    std::vector<uint32_t> dead = {};  // with open sizes: values that no later step reads
   };
   struct OutputCopy {  // a result that no step writes to its place
     Home from;
@@ -63,12 +65,16 @@ class Interpreter {
   };
   void* address(const Home& home, const void* const* inputs, const void* const* constants,
                 void* const* outputs, void* workspace) const;
+  class RunMemory;
+  Status begin_open(const Step& step, const std::vector<TensorType>& types, RunMemory& memory,
+                    void** table) const;
   void fill_table(const void* const* inputs, const void* const* constants, void* const* outputs,
                   void* workspace) const;
   std::vector<Home> table_;  // arguments of all steps, one after another
   std::vector<Step> steps_;
   std::vector<OutputCopy> copies_;
   uint64_t table_offset_ = 0;  // the pointers come after the arena
+  bool is_open_ = false;       // values have memory for the sizes of each run, and no arena
   // When some value has counted or open dims, else empty:
   std::vector<TensorType> types_;       // per value; inputs come first
   std::vector<uint32_t> results_;       // the values of the results

@@ -17,29 +17,45 @@ Status bad_executable(std::string message) {
   return invalid(std::move(message)).with_slug("executable");
 }
 
+/// Returns the bytes of a value. An open one has as many as a run gives it: they count as 0.
+/// Errors: those of size_bytes.
+Result<int64_t> fixed_bytes(const TensorSpec& type) {
+  return type.is_open() ? Result<int64_t>(0) : size_bytes(type);
+}
+
 /// The range [begin, end) of arena bytes that an argument uses.
 struct Range {
+  uint32_t block;  // 0 in a program without packing
   uint64_t begin, end;
   size_t argument;
 };
 
-std::vector<Range> arena_ranges(const Step& step) {
+std::vector<Range> arena_ranges(const Program& program, const Step& step) {
   std::vector<Range> ranges;
+  const bool is_packed = !program.packing.empty();
   for (size_t k = 0; k < step.args.size(); ++k) {
-    auto size = static_cast<uint64_t>(*size_bytes(step.types[k]));
     const Place& place = step.args[k];
-    if (place.kind == Place::kArena && size != 0)
-      ranges.push_back({place.offset, place.offset + size, k});
+    if (place.kind != Place::kArena) continue;
+    if (is_packed && step.types[k].is_open()) {  // as many bytes as a run gives it
+      ranges.push_back({place.index, place.offset, UINT64_MAX, k});
+      continue;
+    }
+    const auto size = static_cast<uint64_t>(*size_bytes(step.types[k]));
+    if (size != 0)
+      ranges.push_back({is_packed ? place.index : 0, place.offset, place.offset + size, k});
   }
   return ranges;
 }
 
 /// Returns true when an output overlaps any other argument; inputs may overlap each other.
 bool outputs_overlap(std::vector<Range> ranges, size_t n_in) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return std::pair(a.block, a.begin) < std::pair(b.block, b.begin);
+  });
   uint64_t end_of_any = 0, end_of_outputs = 0;
   for (const Range& range : ranges) {
+    if (&range != ranges.data() && range.block != (&range)[-1].block)
+      end_of_any = end_of_outputs = 0;
     bool is_output = range.argument >= n_in;
     if (range.begin < (is_output ? end_of_any : end_of_outputs)) return true;
     end_of_any = std::max(end_of_any, range.end);
@@ -55,6 +71,7 @@ class Checker {
 
   Status run() {
     BYOC_TRY_STATUS(check_signature());
+    BYOC_TRY_STATUS(check_packing());
     for (size_t k = 0; k < executable_.modules.size(); ++k) {
       BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
     }
@@ -79,7 +96,7 @@ class Checker {
   Status check_signature() {
     for (const auto* tensors : {&program_.inputs, &program_.outputs}) {
       for (const NamedTensor& tensor : *tensors) {
-        if (Status status = size_bytes(tensor.type).status(); !status.ok()) {
+        if (Status status = fixed_bytes(tensor.type).status(); !status.ok()) {
           return std::move(status).at(cat("\"", tensor.name, "\""));
         }
       }
@@ -102,6 +119,30 @@ class Checker {
     for (size_t k = 0; k < program_.constants.size(); ++k) {
       const ProgramConstant& constant = program_.constants[k];
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(cat("constant ", k)));
+    }
+    return {};
+  }
+
+  /// Checks that each order has each block once. Blocks are no more than places: a context has
+  /// memory for their numbers.
+  Status check_packing() const {
+    if (program_.packing.empty()) return {};
+    size_t places = program_.copies.size();
+    for (const Step& step : program_.steps) places += step.args.size();
+    for (const Instruction& instruction : program_.code) places += instruction.args.size();
+    const size_t n = program_.blocks();
+    if (program_.sizes.empty() || n > places || program_.arena_bytes != 0)
+      return bad_executable(cat("an arena of ", n, " blocks, for ", program_.sizes.size(),
+                                " sizes, ", places, " places and ", program_.arena_bytes,
+                                " bytes that are fixed"));
+    for (const std::vector<uint32_t>& order : program_.packing) {
+      std::vector<bool> is_there(n);
+      for (uint32_t block : order) {
+        if (block < n) is_there[block] = true;
+      }
+      if (order.size() != n ||
+          std::count(is_there.begin(), is_there.end(), true) != static_cast<int64_t>(n))
+        return bad_executable(cat("an order of ", order.size(), " blocks has not each of ", n));
     }
     return {};
   }
@@ -250,7 +291,7 @@ class Checker {
   }
 
   Status check_place(const Place& place, const TensorSpec& type) {
-    BYOC_TRY(int64_t size, size_bytes(type));
+    BYOC_TRY(int64_t size, fixed_bytes(type));
     auto same = [&](const char* what, size_t count, auto type_of) -> Status {
       if (place.index >= count) return bad_executable(cat(what, " ", place.index, " of ", count));
       if (type_of(place.index) == type) return {};
@@ -272,6 +313,8 @@ class Checker {
     }
     if (place.kind != Place::kArena)
       return bad_executable(cat("unknown kind of place ", static_cast<uint32_t>(place.kind)));
+    if (!program_.packing.empty()) return check_block(place);
+    BYOC_TRY(size, size_bytes(type));
     uint64_t end;
     if (place.offset % Buffer::kAlignment == 0 &&
         !__builtin_add_overflow(place.offset, size, &end) && end <= program_.arena_bytes) {
@@ -279,6 +322,13 @@ class Checker {
     }
     return bad_executable(cat("arena offset ", place.offset, ", size ", size, ", in an arena of ",
                               program_.arena_bytes, " bytes"));
+  }
+
+  // A run makes each block as large as the values in it.
+  Status check_block(const Place& place) const {
+    if (place.index < program_.blocks() && place.offset % Buffer::kAlignment == 0) return {};
+    return bad_executable(cat("offset ", place.offset, " of the arena's block ", place.index,
+                              ", of ", program_.blocks()));
   }
 
   // Loops write an output again and again.
@@ -299,12 +349,12 @@ class Checker {
   /// begin at the same byte. Pairs are compared one by one only where something overlaps, that is
   /// in steps that work in place.
   Status check_overlaps(const Step& step, const ExternalFunction* function) {
-    std::vector<Range> ranges = arena_ranges(step);
+    std::vector<Range> ranges = arena_ranges(program_, step);
     if (!outputs_overlap(ranges, step.n_in)) return {};
     for (const Range& out : ranges) {
       for (const Range& other : ranges) {
         if (out.argument <= other.argument || out.argument < step.n_in) continue;
-        if (out.begin >= other.end || other.begin >= out.end) continue;
+        if (out.block != other.block || out.begin >= other.end || other.begin >= out.end) continue;
         if (out.begin == other.begin && is_declared(function, step, other.argument, out.argument))
           continue;
         return bad_executable(

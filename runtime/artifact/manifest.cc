@@ -9,7 +9,6 @@ namespace byoc {
 namespace {
 
 constexpr std::string_view kManifestFormat = "byoc.artifact";
-
 Status corrupt_manifest(std::string message) {
   return data_loss(std::move(message)).with_slug("artifact-corrupt");
 }
@@ -76,6 +75,7 @@ void fields(Io& io, Program& p) {
   io("arena_bytes", p.arena_bytes);
   io("peak_live_bytes", p.peak_live_bytes);
   io.optional("sizes", p.sizes);
+  io.optional("packing", p.packing);
 }
 template <class Io>
 void fields(Io& io, ExternalConstant& c) {

@@ -19,30 +19,43 @@ std::string shown(const OpenSize& size) { return cat(size.least, " to ", size.mo
 
 }  // namespace
 
+Result<uint32_t> OpenSizes::add(const std::string& text, int64_t most) {
+  if (auto found = numbers_.find(text); found != numbers_.end()) {
+    int64_t& known = expressions_[found->second].most;
+    known = std::min(known, most);
+    return found->second;
+  }
+  Expression added;
+  BYOC_TRY(added.expression, SizeExpression::parse(text));
+  if (added.expression.names().size() > kMostNames)
+    return bad_program(cat("the size ", text, " has more than ", kMostNames, " names"));
+  for (const std::string& name : added.expression.names()) {
+    auto size = size_numbers_.find(name);
+    if (size == size_numbers_.end())
+      return bad_program(cat("the size ", text, " has the name ", name, ", which no input has"));
+    added.names.push_back(size->second);
+  }
+  added.most = most;
+  expressions_.push_back(std::move(added));
+  const auto number = static_cast<uint32_t>(expressions_.size() - 1);
+  numbers_.emplace(text, number);
+  return number;
+}
+
+Result<uint32_t> OpenSizes::add(const std::string& text) { return add(text, INT64_MAX); }
+
 Status OpenSizes::add(const TensorSpec& type) {
   for (size_t d = 0; d < type.open.size(); ++d) {
-    const std::string& text = type.open[d];
-    if (text.empty()) continue;
-    auto [at, is_new] = numbers_.try_emplace(text, expressions_.size());
-    if (!is_new) {
-      int64_t& most = expressions_[at->second].most;
-      most = std::min(most, type.dims[d]);
-      continue;
-    }
-    BYOC_TRY(SizeExpression expression, SizeExpression::parse(text));
-    if (expression.names().size() > kMostNames)
-      return bad_program(cat("the size ", text, " has more than ", kMostNames, " names"));
-    Expression& added = expressions_.emplace_back();
-    for (const std::string& name : expression.names()) {
-      auto size = size_numbers_.find(name);
-      if (size == size_numbers_.end())
-        return bad_program(cat("the size ", text, " has the name ", name, ", which no input has"));
-      added.names.push_back(size->second);
-    }
-    added.expression = std::move(expression);
-    added.most = type.dims[d];
+    if (!type.open[d].empty()) BYOC_TRY_STATUS(add(type.open[d], type.dims[d]).status());
   }
   return {};
+}
+
+std::string OpenSizes::text(std::span<const int64_t> sizes) const {
+  std::string out;
+  for (size_t k = 0; k < sizes.size(); ++k)
+    out += cat(k == 0 ? "" : ", ", sizes_[k].name, " = ", sizes[k]);
+  return out;
 }
 
 Result<OpenSizes> OpenSizes::make(const Program& program) {
@@ -111,7 +124,7 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
   }
   // A view of another rank gave no size; it is refused by its shape.
   for (size_t k = 0; k < sizes.size(); ++k) {
-    if (sizes[k] < 0) sizes[k] = sizes_[k].most;
+    if (sizes[k] < 0) sizes[k] = sizes_[k].least;
   }
   return {};
 }
@@ -157,12 +170,14 @@ Result<int64_t> OpenSizes::value(const Expression& expression,
 Status OpenSizes::evaluate(std::span<const int64_t> sizes, std::span<int64_t> values) const {
   for (size_t k = 0; k < expressions_.size(); ++k) {
     const Expression& one = expressions_[k];
-    BYOC_TRY(values[k], value(one, sizes));
+    Result<int64_t> found = value(one, sizes);
+    if (!found.ok())
+      return Status(found.status().code(), cat(found.status().message(), " with ", text(sizes)))
+          .with_slug(found.status().slug());
+    values[k] = *found;
     if (values[k] > one.most) {
-      return Status(Code::kOutOfRange, cat("a dim has ", values[k],
-                                           " cells for these sizes, the "
-                                           "program has memory for ",
-                                           one.most))
+      return Status(Code::kOutOfRange, cat("a dim has ", values[k], " cells with ", text(sizes),
+                                           ", the program takes ", one.most))
           .with_slug("input-size");
     }
   }

@@ -25,14 +25,20 @@ class OpenSizes {
   /// Returns the number of a size.
   uint32_t size_number(const std::string& name) const { return size_numbers_.at(name); }
 
+  /// Adds an expression of the sizes that is in no type, and returns its number. Not while others
+  /// read. Errors: slug "size-syntax"; slug "executable", for a name that no input has.
+  Result<uint32_t> add(const std::string& text);
+  /// Returns "B = 3, T = 17".
+  std::string text(std::span<const int64_t> sizes) const;
+
   /// Reads the sizes from views that have the ranks of the inputs. Errors: slug "input-shape",
   /// where two inputs disagree about a size; slug "input-size", for one outside of its bounds.
   Status read(std::span<const DLTensor> inputs, std::span<int64_t> sizes) const;
   /// Returns whether views have the shapes of inputs: numbers where a dim is one, and sizes that
   /// are within their bounds and agree. Allocates nothing for up to 64 sizes.
   bool fits(std::span<const DLTensor> views) const;
-  /// Computes the values of all expressions. Errors: slug "size-overflow"; slug "input-size", where
-  /// a value is above what the program has memory for.
+  /// Computes the values of all expressions. Errors: slug "size-overflow", with the sizes; slug
+  /// "input-size", where a value is above the bound of its dim.
   Status evaluate(std::span<const int64_t> sizes, std::span<int64_t> values) const;
 
  private:
@@ -46,6 +52,7 @@ class OpenSizes {
     uint32_t size;
   };
   Status add(const TensorSpec& type);
+  Result<uint32_t> add(const std::string& text, int64_t most);
   Result<int64_t> value(const Expression& expression, std::span<const int64_t> sizes) const;
   bool has_numbers(std::span<const DLTensor> views) const;
 
@@ -70,6 +77,11 @@ class OpenViews {
   const int64_t* sizes(const std::vector<std::string>& names);
   const std::vector<NamedTensor>& inputs() const { return inputs_; }
   const std::vector<NamedTensor>& outputs() const { return outputs_; }
+
+  /// Returns the values of all expressions, by number.
+  std::span<const int64_t> values() const { return values_; }
+  /// Returns the sizes as text, for errors.
+  std::string text() const { return sizes_.text(now_); }
 
   /// Takes the sizes of these inputs. Returns whether any has changed. Errors: those of OpenSizes;
   /// the dims are then as before.

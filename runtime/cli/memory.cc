@@ -24,11 +24,11 @@ uint64_t status_field(const std::string& status, std::string_view name) {
 
 }  // namespace
 
-MemoryUse memory_use(const Session& session) {
+MemoryUse memory_use(const Session& session, const Context& context) {
   MemoryUse use;
   use.packed_bytes = static_cast<uint64_t>(host_counts().packed_bytes.load());
-  use.arena_bytes = session.program().arena_bytes;
-  use.workspace_bytes = session.workspace_bytes();
+  use.arena_bytes = session.arena_bytes(context);
+  use.workspace_bytes = session.workspace_bytes(context);
   for (const auto& [key, buffer] : session.executable().constants)
     use.constant_bytes += buffer->size();
   if (auto status = read_file("/proc/self/status"); status.ok()) {

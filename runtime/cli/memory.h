@@ -16,7 +16,7 @@ struct MemoryUse {
   uint64_t file_bytes = 0;  // the same, backed by files: code, and what is read of the artifact
 };
 
-MemoryUse memory_use(const Session& session);
+MemoryUse memory_use(const Session& session, const Context& context);
 std::string memory_line(const MemoryUse& use);
 nlohmann::ordered_json to_json(const MemoryUse& use);
 

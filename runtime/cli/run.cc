@@ -21,7 +21,7 @@ Status add_profile(const Session& session, const Context& context, std::span<con
   BYOC_TRY(ran.steady, profile_steady(session, in, out, ran.time_ns));
   ran.profile = profile_rows(session, *ran.steady.context);
   ran.spans = span_rows(session, *ran.steady.context);
-  ran.memory = memory_use(session);
+  ran.memory = memory_use(session, context);
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "byoc/base/size_expression.h"
 #include "runtime/host/host.h"
 
 namespace byoc {
@@ -22,8 +23,12 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
   if (align != 0 && (!std::has_single_bit(align) || align > kMaxAlign)) {
     return invalid(cat("aligns its workspace to ", align, ", no power of two up to ", kMaxAlign));
   }
-  if (info.workspace_bytes > kMaxWorkspace) {
+  if (info.workspace_bytes > kMaxWorkspace && info.open_workspace.n == 0) {
     return invalid(cat("requires a workspace of ", info.workspace_bytes, " bytes"));
+  }
+  if (info.open_workspace.n != 0) {
+    const auto size = SizeExpression::parse(text_of(info.open_workspace));
+    if (!size.ok()) return invalid(cat("gives its workspace as ", size.status().message()));
   }
   if (const bool counts = info.flags & BYOC_KERNEL_OUT_SHAPES; counts != shape.gives_counted) {
     return invalid(counts ? "has the flag OUT_SHAPES, the dims of its graph's outputs are numbers"
@@ -76,7 +81,8 @@ Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
   BYOC_TRY_STATUS(check_needs(info, shape));
   BYOC_TRY_STATUS(read_inplace(info, shape, kernel));
   BYOC_TRY_STATUS(read_const_use(info, shape, kernel));
-  kernel.workspace_bytes = info.workspace_bytes;
+  kernel.open_workspace = text_of(info.open_workspace);
+  kernel.workspace_bytes = kernel.open_workspace.empty() ? info.workspace_bytes : 0;
   kernel.workspace_align = std::max<uint64_t>(info.workspace_align, 1);
   kernel.flags = info.flags;
   kernel.implementation = text_of(info.implementation);

@@ -47,11 +47,13 @@ class Binder {
     BYOC_TRY_STATUS(check_count("input", inputs.size(), program_.inputs.size()));
     BYOC_TRY_STATUS(check_count("output", outputs.size(), program_.outputs.size()));
     BYOC_TRY_STATUS(take_sizes(context_, inputs));
-    for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
+    for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(check_output(outputs[k], k));
     BYOC_TRY_STATUS(sort_outputs(outputs));
     for (size_t k = 0; k < inputs.size(); ++k)
       BYOC_TRY_STATUS(check_view("input", inputs[k], inputs_of_run()[k]));
-    for (size_t k = 0; k < inputs.size(); ++k) bind_input(inputs[k], k);
+    if (context_.open && !context_.is_fitted) BYOC_TRY_STATUS(fit_sizes(context_));
+    for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
+    for (size_t k = 0; k < inputs.size(); ++k) BYOC_TRY_STATUS(bind_input(inputs[k], k));
     return {};
   }
 
@@ -69,20 +71,27 @@ class Binder {
                                            ", ", have, " were given"));
   }
 
-  void* staging(size_t value) const {
-    BYOC_CHECK(value < context_.staging_offsets.size(), "argument ", value,
+  // Has room for all arguments after the first call, so that addresses stay.
+  Result<void*> staging(size_t value) {
+    BYOC_CHECK(value + 1 < context_.staging_offsets.size(), "argument ", value,
                " has no staging memory");
-    return context_.staging.get() + context_.staging_offsets[value];
+    BYOC_TRY_STATUS(context_.staging.reserve(context_.staging_offsets.back(), Buffer::kAlignment,
+                                             "inputs and outputs"));
+    return static_cast<void*>(context_.staging.get() + context_.staging_offsets[value]);
+  }
+
+  Status check_output(const DLTensor& view, size_t k) const {
+    BYOC_TRY_STATUS(check_view("output", view, outputs_of_run()[k]));
+    if (is_compact(view)) return {};
+    return refuse("output-shape", cat("\"", program_.outputs[k].name,
+                                      "\" has strides; outputs are written compactly"));
   }
 
   Status bind_output(const DLTensor& view, size_t k) {
-    BYOC_TRY_STATUS(check_view("output", view, outputs_of_run()[k]));
-    if (!is_compact(view)) {
-      return refuse("output-shape", cat("\"", program_.outputs[k].name,
-                                        "\" has strides; outputs are written compactly"));
-    }
     size_t value = program_.inputs.size() + k;
-    context_.values[value] = is_aligned(data_of(view)) ? data_of(view) : staging(value);
+    context_.values[value] = data_of(view);
+    if (is_aligned(data_of(view))) return {};
+    BYOC_TRY(context_.values[value], staging(value));
     return {};
   }
 
@@ -102,11 +111,14 @@ class Binder {
     return {};
   }
 
-  void bind_input(const DLTensor& view, size_t k) {
-    bool direct = is_compact(view) && is_aligned(data_of(view)) &&
-                  !overlaps_any(context_.output_ranges, range_of(view));
-    context_.values[k] = direct ? data_of(view) : staging(k);
-    if (!direct) copy_to_compact(view, static_cast<std::byte*>(staging(k)));
+  Status bind_input(const DLTensor& view, size_t k) {
+    context_.values[k] = data_of(view);
+    const bool direct = is_compact(view) && is_aligned(data_of(view)) &&
+                        !overlaps_any(context_.output_ranges, range_of(view));
+    if (direct) return {};
+    BYOC_TRY(context_.values[k], staging(k));
+    copy_to_compact(view, static_cast<std::byte*>(context_.values[k]));
+    return {};
   }
 
   ContextState& context_;
@@ -118,14 +130,7 @@ class Binder {
 Status take_sizes(ContextState& context, std::span<const DLTensor> inputs) {
   if (!context.open) return {};
   BYOC_TRY(const bool has_changed, context.open->update(inputs));
-  if (!has_changed) return {};
-  for (size_t k = 0; k < context.output_bytes.size(); ++k)
-    context.output_bytes[k] = static_cast<uint64_t>(*size_bytes(context.open->outputs()[k].type));
-  for (BoundInstruction& instruction : context.code) {
-    if (instruction.from_type != nullptr)
-      instruction.bytes = static_cast<uint64_t>(*size_bytes(*instruction.from_type));
-    if (instruction.to_type != nullptr) instruction.extent = instruction.to_type->dims[0];
-  }
+  if (has_changed) context.is_fitted = false;
   return {};
 }
 

@@ -2,11 +2,9 @@
 // Allocates and fills in everything that a run needs and that does not depend on the caller's
 // pointers, once.
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "byoc/base/check.h"
-#include "byoc/base/env.h"
 #include "runtime/session/run_code.h"
 #include "runtime/session/session_state.h"
 
@@ -36,13 +34,14 @@ class ContextBuilder {
     context_->counted = std::make_unique<CountedPlaces>(program_);
     if (!session_.sizes.empty())
       context_->open = std::make_unique<OpenViews>(session_.sizes, program_);
+    if (session_.layout.blocks() != 0)
+      context_->packed = std::make_unique<PackedArena>(session_.layout);
     BYOC_TRY_STATUS(allocate_memory());
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
     bind_code();
-    for (const NamedTensor& output : program_.outputs) {
-      context_->output_bytes.push_back(static_cast<uint64_t>(*size_bytes(output.type)));
-    }
+    for (const NamedTensor& output : program_.outputs)
+      context_->output_bytes.push_back(bytes_at_first(output.type));
     for (const ProgramConstant& c : program_.constants)
       context_->constants.push_back(constant(c.key));
     context_->profile.resize(program_.steps.size());
@@ -51,32 +50,26 @@ class ContextBuilder {
   }
 
  private:
+  /// Returns the bytes of an open value as 0: each run sets them for its sizes.
+  static uint64_t bytes_at_first(const TensorSpec& type) {
+    return type.is_open() ? 0 : static_cast<uint64_t>(*size_bytes(type));
+  }
+
   Status allocate_memory() {
     size_t arguments = program_.inputs.size() + program_.outputs.size();
     uint64_t staging = 0;
     for (size_t k = 0; k < arguments; ++k) {
       context_->staging_offsets.push_back(staging);
-      staging +=
-          round_up(static_cast<uint64_t>(*size_bytes(argument_type(program_, k))), kAlignment);
+      staging += round_up(bytes_at_first(argument_type(program_, k)), kAlignment);
     }
+    context_->staging_offsets.push_back(staging);
     context_->values.resize(arguments);
     context_->output_ranges.reserve(program_.outputs.size());
-    BYOC_TRY(context_->arena, context_memory(program_.arena_bytes, kAlignment, "an arena"));
-    BYOC_TRY(context_->workspace,
-             context_memory(session_.workspace_bytes, session_.workspace_align, "a workspace"));
-    BYOC_TRY(context_->staging,
-             context_memory(staging, kAlignment, "inputs and outputs"));  // untouched until used
-    if (env_value("BYOC_CANARY") == "1") fill_with_nan();
-    return {};
-  }
-
-  /// Fills memory with NaN as f16, bf16, f32 and f64, which is -1 as an integer.
-  void fill_with_nan() {
-    auto fill = [](const Memory& memory, uint64_t size) {
-      if (size != 0) std::memset(memory.get(), 0xFF, size);
-    };
-    fill(context_->arena, program_.arena_bytes);
-    fill(context_->workspace, session_.workspace_bytes);
+    BYOC_TRY_STATUS(context_->arena.reserve(program_.arena_bytes, kAlignment, "an arena"));
+    BYOC_TRY_STATUS(context_->workspace.reserve(session_.workspace_bytes, session_.workspace_align,
+                                                "a workspace"));
+    if (context_->open) return {};  // a run that copies arguments allocates memory for its sizes
+    return context_->staging.reserve(staging, kAlignment, "inputs and outputs");
   }
 
   void make_tensors() {
@@ -121,7 +114,7 @@ class ContextBuilder {
                   .args = context_->pointers.data() + first,
                   .n_args = static_cast<uint32_t>(step.args.size()),
                   .workspace = context_->workspace.get(),
-                  .workspace_bytes = session_.workspace_bytes};
+                  .workspace_bytes = context_->workspace.bytes()};
     if (step.module != Step::kHostExtern && !function_of(step).sizes.empty())
       bound.call.sizes = context_->open->sizes(function_of(step).sizes);
     if (!bound.out_shapes.empty()) bound.call.out_shapes = bound.out_shapes.data();
@@ -158,10 +151,10 @@ class ContextBuilder {
       BYOC_CHECK(from.kind != Instruction::kCall || from.index < program_.steps.size(),
                  "instruction ", k, " calls step ", from.index, " of ", program_.steps.size());
       for (size_t a = 0; a < from.args.size(); ++a) set(bound.args[a], from.args[a]);
-      if (from.kind == Instruction::kCopy || from.kind == Instruction::kAppend)
-        bound.bytes = static_cast<uint64_t>(*size_bytes(from.types[0]));
+      const bool moves = from.kind == Instruction::kCopy || from.kind == Instruction::kAppend;
+      if (moves) bound.bytes = bytes_at_first(from.types[0]);
       if (from.kind == Instruction::kAppend) bound.extent = from.types[1].dims[0];
-      if (context_->open && bound.bytes != 0) {
+      if (context_->open && moves) {
         bound.from_type = &context_->open->type(from.types[0]);
         if (from.kind == Instruction::kAppend) bound.to_type = &context_->open->type(from.types[1]);
       }
@@ -211,6 +204,10 @@ class ContextBuilder {
         slot = constant(program_.constants[place.index].key);
         break;
       case Place::kArena:
+        if (context_->packed) {
+          context_->arena_slots.push_back({&slot, place});
+          break;
+        }
         BYOC_CHECK(place.offset <= program_.arena_bytes, "place ", place.offset, " of an arena of ",
                    program_.arena_bytes, " bytes");
         slot = context_->arena.get() + place.offset;

@@ -127,14 +127,18 @@ Status GuardedSteps::copy_in(size_t step, size_t first, size_t last, size_t slot
 Status GuardedSteps::place_workspace(size_t step) {
   const StepKernel& kernel = session_.kernels[step];
   BoundStep& bound = context_.steps[step];
-  BYOC_TRY(GuardedMemory * memory, this->memory(0, kernel.workspace_bytes));
+  const uint64_t bytes =
+      kernel.workspace_size == StepKernel::kFixed
+          ? kernel.workspace_bytes
+          : static_cast<uint64_t>(context_.open->values()[kernel.workspace_size]);
+  BYOC_TRY(GuardedMemory * memory, this->memory(0, bytes));
   names_.assign(slots_.size(), "");
   names_[0] = "the workspace";
   BYOC_TRY_STATUS(
-      memory->place(cat("the workspace of ", session_.executable.program.steps[step].symbol),
-                    kernel.workspace_bytes, kernel.workspace_align, Placement::kAtEnd));
+      memory->place(cat("the workspace of ", session_.executable.program.steps[step].symbol), bytes,
+                    kernel.workspace_align, Placement::kAtEnd));
   bound.call.workspace = bound.native.workspace = memory->data();
-  bound.call.workspace_bytes = kernel.workspace_bytes;
+  bound.call.workspace_bytes = bytes;
   return {};
 }
 
@@ -177,7 +181,7 @@ void GuardedSteps::leave(size_t step, bool is_right) {
   }
   BoundStep& bound = context_.steps[step];
   bound.call.workspace = bound.native.workspace = context_.workspace.get();
-  bound.call.workspace_bytes = session_.workspace_bytes;
+  bound.call.workspace_bytes = context_.workspace.bytes();
 }
 
 /// Sets the address of an argument, for native code in its table, too: inputs, constants, outputs.

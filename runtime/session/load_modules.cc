@@ -75,7 +75,7 @@ class ModuleLoader {
         BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
       BYOC_TRY_STATUS(check_counts(step));
       BYOC_TRY_STATUS(check_sizes(step));
-      add_kernel(step);
+      BYOC_TRY_STATUS(add_kernel(step));
     }
     release_constants();
     ThreadScope started(session_.options.threads, session_.workers);  // a run starts no thread
@@ -253,7 +253,7 @@ class ModuleLoader {
     return call;
   }
 
-  void add_kernel(const Step& step) {
+  Status add_kernel(const Step& step) {
     StepKernel kernel;
     if (step.module == Step::kHostExtern) {
       kernel.host_extern = extern_slot(step.symbol);
@@ -261,7 +261,9 @@ class ModuleLoader {
       const byoc_native_fn& fn = session_.native[step.module]->function(step.function);
       kernel.kind = StepKernel::kNative;
       kernel.run_native = fn.run;
-      add_workspace(kernel, fn.workspace_bytes, fn.workspace_align);
+      BYOC_TRY_STATUS(add_workspace(kernel, fn.workspace_bytes, fn.workspace_align,
+                                    session_.native[step.module]->open_workspace(step.function))
+                          .at(cat("step ", step.symbol)));
     } else {
       const LoadedModule& loaded = session_.loaded[step.module];
       const LoadedModule::Kernel& facts = loaded.kernels()[step.function];
@@ -269,9 +271,12 @@ class ModuleLoader {
       kernel.run = loaded.table()->run;
       kernel.kernel = facts.handle;
       if ((facts.flags & BYOC_KERNEL_SERIAL) != 0) kernel.serial = serial_lock(facts.handle);
-      add_workspace(kernel, facts.workspace_bytes, facts.workspace_align);
+      BYOC_TRY_STATUS(
+          add_workspace(kernel, facts.workspace_bytes, facts.workspace_align, facts.open_workspace)
+              .at(cat("step ", step.symbol)));
     }
     session_.kernels.push_back(kernel);
+    return {};
   }
 
   /// Releases constants that kernels have copied or never use, so that they are not held twice; the
@@ -301,12 +306,18 @@ class ModuleLoader {
     return session_.loaded[module].kernels()[function].const_use[constant];
   }
 
-  /// Raises the workspace to the maximum over the steps.
-  void add_workspace(StepKernel& kernel, uint64_t bytes, uint64_t align) {
-    kernel.workspace_bytes = bytes;
+  /// Raises the workspace to the maximum over the steps. `by_sizes`: open_workspace of the kernel.
+  Status add_workspace(StepKernel& kernel, uint64_t bytes, uint64_t align,
+                       std::string_view by_sizes) {
     kernel.workspace_align = align = std::max<uint64_t>(align, 1);
-    session_.workspace_bytes = std::max(session_.workspace_bytes, bytes);
     session_.workspace_align = std::max(session_.workspace_align, align);
+    if (!by_sizes.empty()) {
+      BYOC_TRY(kernel.workspace_size, session_.sizes.add(std::string(by_sizes)));
+      return {};
+    }
+    kernel.workspace_bytes = bytes;
+    session_.workspace_bytes = std::max(session_.workspace_bytes, bytes);
+    return {};
   }
 
   /// Returns the lock of a kernel that is not re-entrant, shared by its steps.

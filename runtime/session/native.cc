@@ -118,6 +118,13 @@ Result<SharedLibrary> open_object(std::span<const std::byte> object) {
   return bad(cat("native module: ", library.status().message()));
 }
 
+// Returns a text of the struct, "" where the struct ends before it.
+std::string_view text_at(const byoc_native_fn& fn, const byoc_str& text) {
+  const auto end = reinterpret_cast<const char*>(&text + 1) - reinterpret_cast<const char*>(&fn);
+  if (fn.h.size < static_cast<size_t>(end) || text.p == nullptr) return {};
+  return {text.p, text.n};
+}
+
 Status check_function(const byoc_native_fn* fn) {
   constexpr size_t kSmallest = offsetof(byoc_native_fn, signature);
   if (fn == nullptr || fn->h.tag != BYOC_TAG_NATIVE_FN || fn->h.size < kSmallest ||
@@ -126,7 +133,8 @@ Status check_function(const byoc_native_fn* fn) {
   }
   bool aligned = fn->workspace_align == 0 ||
                  (std::has_single_bit(fn->workspace_align) && fn->workspace_align <= 4096);
-  if (aligned && fn->workspace_bytes <= uint64_t{1} << 48) return {};
+  const bool is_by_sizes = !text_at(*fn, fn->open_workspace).empty();
+  if (aligned && (is_by_sizes || fn->workspace_bytes <= uint64_t{1} << 48)) return {};
   return bad(cat("a function of the native module requires a workspace of ", fn->workspace_bytes,
                  " bytes, aligned to ", fn->workspace_align));
 }
@@ -174,9 +182,11 @@ Result<NativeModule> NativeModule::load(const ExternalModule& module) {
 }
 
 std::string_view NativeModule::signature(size_t k) const {
-  const byoc_native_fn& fn = function(k);
-  if (fn.h.size < sizeof fn || fn.signature.p == nullptr) return {};
-  return {fn.signature.p, fn.signature.n};
+  return text_at(function(k), function(k).signature);
+}
+
+std::string_view NativeModule::open_workspace(size_t k) const {
+  return text_at(function(k), function(k).open_workspace);
 }
 
 }  // namespace byoc

@@ -22,6 +22,8 @@ class NativeModule {
   const byoc_native_fn& function(size_t k) const { return *table_->fns[k]; }
   /// Returns the types of byoc_native_call.data, "" when the module does not give them.
   std::string_view signature(size_t k) const;
+  /// Returns the bytes of the workspace as an expression of sizes, "" when they are fixed.
+  std::string_view open_workspace(size_t k) const;
 
  private:
   NativeModule(SharedLibrary library, const byoc_native_table* table)

@@ -166,7 +166,8 @@ void run_copies(const SessionState& session, const ContextState& context) {
         from = context.constants[copy.from.index];
         break;
       case Place::kArena:
-        from = context.arena.get() + copy.from.offset;
+        from = context.packed ? context.packed->address(copy.from)
+                              : context.arena.get() + copy.from.offset;
         break;
     }
     if (program.outputs[copy.output].type.counted != 0) copy_dims(program, context, copy);
@@ -196,6 +197,7 @@ Result<std::unique_ptr<Session>> Session::load(Executable executable,
     BYOC_TRY(state->sizes, OpenSizes::make(state->executable.program));
     if (guards_memory()) BYOC_TRY_STATUS(guard_constants(state->executable));
     BYOC_TRY_STATUS(load_modules(*state));
+    state->layout = ArenaLayout(state->executable.program, state->sizes);
     return std::unique_ptr<Session>(new Session(std::move(state)));
   });
 }
@@ -205,6 +207,13 @@ const Program& Session::program() const { return state_->executable.program; }
 const std::vector<NamedTensor>& Session::inputs() const { return program().inputs; }
 const std::vector<NamedTensor>& Session::outputs() const { return program().outputs; }
 uint64_t Session::workspace_bytes() const { return state_->workspace_bytes; }
+uint64_t Session::arena_bytes(const Context& context) const {
+  const ContextState& state = *context.state_;
+  return state.packed ? state.packed->bytes() : state.arena.bytes();
+}
+uint64_t Session::workspace_bytes(const Context& context) const {
+  return context.state_->workspace.bytes();
+}
 uint32_t Session::threads() const { return state_->options.threads; }
 const std::vector<std::string>& Session::warnings() const { return state_->warnings; }
 
@@ -281,6 +290,8 @@ Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> 
   OpenViews views(state_->sizes, program());
   BYOC_TRY_STATUS(views.update(inputs).status());
   BYOC_TRY_STATUS(check_input_types(inputs, views.inputs()));
+  for (const NamedTensor& output : views.outputs())
+    BYOC_TRY_STATUS(bytes_of_tensor(output, views).status());
   add_types(views.outputs());
   return out;
 }

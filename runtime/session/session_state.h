@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "byoc/runtime/session.h"
+#include "runtime/arena/packed_arena.h"
 #include "runtime/artifact/open_sizes.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
-#include "runtime/session/context_memory.h"
 #include "runtime/session/counted.h"
 #include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
@@ -20,6 +20,7 @@ namespace byoc {
 /// The kernel that runs one step.
 struct StepKernel {
   enum Kind : uint8_t { kPlugin, kNative, kHost };
+  static constexpr uint32_t kFixed = UINT32_MAX;
   Kind kind = kHost;
   uint32_t host_extern = 0;  // kHost: index into externs
   byoc_status* (*run)(byoc_kernel*, const byoc_call*) = nullptr;
@@ -27,6 +28,7 @@ struct StepKernel {
   int32_t (*run_native)(const byoc_native_call*) = nullptr;
   std::mutex* serial = nullptr;  // the lock of a kernel that is not re-entrant
   uint64_t workspace_bytes = 0, workspace_align = 1;
+  uint32_t workspace_size = kFixed;  // else the expression of SessionState::sizes with its bytes
 };
 
 struct ExternSlot {
@@ -45,8 +47,10 @@ struct SessionState {
   std::vector<ExternSlot> externs;
   std::deque<std::mutex> serial;    // deque: they do not move
   OpenSizes sizes;                  // none in a program of fixed sizes
+  ArenaLayout layout;               // without blocks in a program of fixed sizes
   Workers workers = Workers::kOwn;  // kOpenMp when a plugin of a step has OpenMP code
-  uint64_t workspace_bytes = 0, workspace_align = Buffer::kAlignment;
+  uint64_t workspace_bytes = 0;     // of all kernels whose workspace has a fixed size
+  uint64_t workspace_align = Buffer::kAlignment;
 };
 
 /// Arguments of one step, ready to be called with.
@@ -63,6 +67,12 @@ struct BoundStep {
 struct Patch {
   void** slot;
   uint32_t value;  // index into ContextState::values
+};
+
+/// A pointer into a packed arena, which changes with the sizes.
+struct ArenaSlot {
+  void** slot;
+  Place place;
 };
 
 struct ByteRange {
@@ -88,10 +98,13 @@ struct BoundInstruction {
 
 struct ContextState {
   const SessionState* session = nullptr;
-  Memory arena, workspace, staging;
+  GrowingMemory arena;  // of a program of fixed sizes
+  GrowingMemory workspace, staging;
   std::unique_ptr<CountedPlaces> counted;
   std::unique_ptr<OpenViews> open;        // null in a program of fixed sizes
-  std::vector<uint64_t> staging_offsets;  // per input, then per output
+  std::unique_ptr<PackedArena> packed;    // null in a program whose arena has a fixed size
+  bool is_fitted = false;                 // memory and copies are those of `open`
+  std::vector<uint64_t> staging_offsets;  // per input, then per output, and the end of all
   std::vector<uint64_t> output_bytes;     // per output
   std::vector<const void*> constants;     // per constant of the program
   std::vector<void*> values;              // this run's: inputs, then outputs
@@ -102,6 +115,7 @@ struct ContextState {
   std::vector<BoundStep> steps;
   std::vector<BoundInstruction> code;
   std::vector<Patch> patches;
+  std::vector<ArenaSlot> arena_slots;  // when the arena is packed
   std::vector<StepProfile> profile;
   bool profiling = false;
   std::unique_ptr<SpanRecorder> spans;    // made when profiling is first switched on

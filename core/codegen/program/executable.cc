@@ -4,6 +4,7 @@
 #include "byoc/compile.h"
 #include "byoc/ir/visit.h"
 #include "byoc/runtime/stored_constants.h"
+#include "core/codegen/program/pack_blocks.h"
 #include "core/codegen/program/write_steps.h"
 
 namespace byoc {
@@ -26,13 +27,16 @@ void collect_constants(const IRModule& module, Executable& out) {
 
 Status check_plan(const IRModule& module, Symbol name) {
   const Function& function = module.function(name);
+  const bool is_packed = function.attrs.has("arena_blocks");
   size_t places = 0;
   for (const Node& node : function.nodes) {
     const bool is_control = std::holds_alternative<Control>(node.kind);
     if (is_control || std::holds_alternative<Extern>(node.kind)) places += node.types.size();
-    if (is_control) ++places;  // its scratch memory
+    if (is_control && !is_packed) ++places;  // its scratch memory
   }
-  if (function.attrs.has("arena_bytes") && function.attrs.ints("arena_offsets").size() == places)
+  const bool has_blocks = is_packed && function.attrs.ints("arena_blocks").size() == places;
+  if ((has_blocks || function.attrs.has("arena_bytes")) &&
+      function.attrs.ints("arena_offsets").size() == places)
     return {};
   return failed(cat("@", name, " has no memory plan that fits it"))
       .with_slug("not-compiled")
@@ -51,8 +55,12 @@ Result<Executable> make_executable(const IRModule& planned) {
   out.modules = planned.external_mods;
   BYOC_TRY_STATUS(write_steps(planned, out));
   const Attrs& plan = planned.function(planned.entry).attrs;
-  out.program.arena_bytes = static_cast<uint64_t>(plan.i("arena_bytes"));
-  out.program.peak_live_bytes = static_cast<uint64_t>(plan.i("arena_peak_live"));
+  if (plan.has("arena_blocks")) {
+    BYOC_TRY_STATUS(pack_blocks(out.program));
+  } else {
+    out.program.arena_bytes = static_cast<uint64_t>(plan.i("arena_bytes"));
+    out.program.peak_live_bytes = static_cast<uint64_t>(plan.i("arena_peak_live"));
+  }
   collect_constants(planned, out);
   out.producer = cat("byoc ", version());
   return out;

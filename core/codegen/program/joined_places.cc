@@ -67,6 +67,7 @@ Status Joiner::join(uint32_t node) {
   const uint32_t result = number({node, 0});
   if (extern_node.types.size() != 1 || is_result_[result]) return {};
   BYOC_TRY(std::vector<int64_t> sizes, sizes_of(extern_node));
+  if (sizes.empty()) return {};
   JoinedPlace place = places_[result];
   if (!place.is_part) {
     BYOC_TRY(uint64_t bytes, arena_bytes(*extern_node.types[0]));

@@ -5,6 +5,9 @@
 // of control flow have the same attributes. The arena of a body is a part of its caller's, live
 // during that node alone; its offset comes after those of the node's results. The operands of a
 // concat are placed one after another in its result, where that is possible (joined_places.h).
+// In a program of open sizes values have blocks of memory, which each run places for its sizes:
+// `arena_blocks` has the number of the block of each result, or -1, and `arena_offsets` its offset
+// there.
 //   before: fn main(%x) {
 //             %0 = call_dps_packed(@a, %x) : f32[8]
 //             %1 = call_dps_packed(@b, %0) : f32[8]
@@ -13,6 +16,7 @@
 //   after:  fn main(%x) {arena_bytes=64, arena_offsets=[0,-1], arena_peak_live=64} {
 //             ...
 //           }
+#include <algorithm>
 #include <unordered_map>
 
 #include "byoc/base/arena.h"
@@ -71,13 +75,14 @@ bool writes_results(const Node& node) {
 
 class ArenaPlanner {
  public:
-  ArenaPlanner(const IRModule& module, const Externals& externals, const Function& function)
-      : module_(module), externals_(externals), function_(function) {}
+  ArenaPlanner(const IRModule& module, const Externals& externals, const Function& function,
+               bool is_packed)
+      : module_(module), externals_(externals), function_(function), is_packed_(is_packed) {}
   Result<Blocks> run();
 
  private:
   void find_last_reads();
-  uint32_t reusable(uint32_t node, uint32_t output, uint64_t bytes);
+  uint32_t reusable(uint32_t node, uint32_t output);
   uint32_t add_block(uint64_t bytes, uint32_t first, uint32_t last);
   Status add_results(uint32_t node);
   void add_joined(uint32_t node, uint32_t value, const JoinedPlace& place);
@@ -85,6 +90,7 @@ class ArenaPlanner {
   const IRModule& module_;
   const Externals& externals_;
   const Function& function_;
+  const bool is_packed_;             // bytes are those of each run
   std::vector<uint32_t> last_read_;  // per value
   std::vector<uint8_t> is_result_;
   std::vector<uint8_t> taken_over_;  // per value: an output reuses its memory in place
@@ -106,9 +112,18 @@ void ArenaPlanner::find_last_reads() {
     is_result_[blocks_.first[result.node] + result.output] = 1;
 }
 
+// Returns true when values of the two types have as many bytes in every run, and dims of their own.
+bool has_equal_bytes(const TensorType& a, const TensorType& b) {
+  if (has_counted(a.shape) || has_counted(b.shape)) return false;  // dims have one place too
+  if (has_open(a.shape) || has_open(b.shape))
+    return a.shape == b.shape && dtype_size(a.dtype) == dtype_size(b.dtype);
+  const Result<uint64_t> x = arena_bytes(a), y = arena_bytes(b);
+  return x.ok() && y.ok() && *x == *y;
+}
+
 // Returns the block of an input that this output may reuse: the node is the last reader of the
 // input and reads it once.
-uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output, uint64_t bytes) {
+uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output) {
   auto* external = std::get_if<Extern>(&function_.nodes[node].kind);
   auto found = external ? externals_.find(external->symbol.text()) : externals_.end();
   if (found == externals_.end()) return kNoBlock;
@@ -117,14 +132,11 @@ uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output, uint64_t bytes) 
     if (out != output || input >= args.size()) continue;
     uint32_t value = blocks_.first[args[input].node] + args[input].output;
     uint32_t block = blocks_.of_value[value];
-    const Shape& from = function_.type(args[input])->shape;
-    if (has_counted(from)) continue;  // its dims have one place too
-    const Shape& to = function_.nodes[node].types[output]->shape;
-    if ((has_open(from) || has_open(to)) && from != to) continue;  // equal at their bounds alone
     bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
     if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
       continue;
-    if (blocks_.lifetimes[block].bytes != bytes) continue;
+    if (!has_equal_bytes(*function_.type(args[input]), *function_.nodes[node].types[output]))
+      continue;
     taken_over_[value] = 1;
     return block;
   }
@@ -152,8 +164,11 @@ Status ArenaPlanner::add_results(uint32_t node) {
       add_joined(node, value, joined_[value]);
       continue;
     }
-    BYOC_TRY(uint64_t bytes, arena_bytes(*function_.nodes[node].types[k]));
-    uint32_t block = reusable(node, k, bytes);
+    uint64_t bytes = 0;
+    if (!is_packed_) {
+      BYOC_TRY(bytes, arena_bytes(*function_.nodes[node].types[k]));
+    }
+    uint32_t block = reusable(node, k);
     if (block == kNoBlock) block = add_block(bytes, node, last_read_[value]);
     blocks_.lifetimes[block].last = last_read_[value];
     blocks_.of_value[value] = block;
@@ -173,7 +188,8 @@ Result<Blocks> ArenaPlanner::run() {
   BYOC_TRY(joined_, joined_places(function_, blocks_.first));
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (writes_results(function_.nodes[node])) BYOC_TRY_STATUS(add_results(node));
-    if (auto* control = std::get_if<Control>(&function_.nodes[node].kind)) {
+    auto* control = std::get_if<Control>(&function_.nodes[node].kind);
+    if (control != nullptr && !is_packed_) {
       BYOC_TRY(ControlScratch scratch, control_scratch(module_, *control));
       blocks_.scratch[node] = add_block(scratch.bytes, node, node);
     }
@@ -181,8 +197,24 @@ Result<Blocks> ArenaPlanner::run() {
   return std::move(blocks_);
 }
 
+Status plan_blocks(const IRModule& module, const Externals& externals, Function& function) {
+  BYOC_TRY(const Blocks blocks, ArenaPlanner(module, externals, function, true).run());
+  Ints numbers, offsets;
+  for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+    if (!writes_results(function.nodes[node])) continue;
+    for (uint32_t value = blocks.first[node]; value < blocks.first[node + 1]; ++value) {
+      const uint32_t block = blocks.of_value[value];
+      numbers.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(block));
+      offsets.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(blocks.within[value]));
+    }
+  }
+  function.attrs.set("arena_blocks", std::move(numbers));
+  function.attrs.set("arena_offsets", std::move(offsets));
+  return {};
+}
+
 Status plan_function(const IRModule& module, const Externals& externals, Function& function) {
-  BYOC_TRY(Blocks blocks, ArenaPlanner(module, externals, function).run());
+  BYOC_TRY(Blocks blocks, ArenaPlanner(module, externals, function, false).run());
   ArenaPlan plan = plan_arena(blocks.lifetimes);
   Ints offsets;
   auto add = [&](uint32_t block, uint64_t within) {
@@ -201,6 +233,13 @@ Status plan_function(const IRModule& module, const Externals& externals, Functio
   return {};
 }
 
+bool has_open_params(const Function& entry) {
+  for (size_t k = 0; k < entry.num_params(); ++k) {
+    if (has_open(entry.nodes[k].types[0]->shape)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<IRModule> plan_memory(IRModule module, const PassContext&) {
@@ -210,8 +249,11 @@ Result<IRModule> plan_memory(IRModule module, const PassContext&) {
   for (size_t k = order.size(); k-- > 0;)
     BYOC_TRY_STATUS(check_plannable(module.function(order[k]), order[k]));
   const Externals externals = externals_of(module);
-  for (Symbol name : order)
-    BYOC_TRY_STATUS(plan_function(module, externals, module.function(name)));
+  const bool is_packed = has_open_params(module.function(module.entry));
+  for (Symbol name : order) {
+    auto& plan = is_packed ? plan_blocks : plan_function;
+    BYOC_TRY_STATUS(plan(module, externals, module.function(name)));
+  }
   return module;
 }
 

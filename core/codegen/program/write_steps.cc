@@ -13,6 +13,7 @@
 // scratch memory; it is copied when the whole body has run.
 #include "core/codegen/program/write_steps.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -45,27 +46,40 @@ struct Frame {
   std::unordered_map<uint64_t, Place> places;
   std::unordered_map<uint64_t, uint32_t> result_of;  // a value's first place in the results
   std::unordered_set<std::string> joins;  // symbols of steps that copy operands one after another
-  Ints offsets;
+  Ints offsets, blocks;                   // no blocks: the arena is one
+  uint32_t first_block = 0;
   size_t next_offset = 0;
   uint32_t node = 0;  // the next one
 
-  Frame(const Function& f, uint64_t begin, std::vector<Place> where)
-      : function(&f), base(begin), results(std::move(where)) {
+  Frame(const Function& f, uint64_t begin, uint32_t n_blocks, std::vector<Place> where)
+      : function(&f), base(begin), results(std::move(where)), first_block(n_blocks) {
     offsets = f.attrs.ints("arena_offsets");
+    blocks = f.attrs.ints("arena_blocks");
     for (std::string& symbol : f.attrs.strings(kJoinsAttr)) joins.insert(std::move(symbol));
     for (uint32_t k = 0; k < f.results.size(); ++k) result_of.emplace(key(f.results[k]), k);
   }
   Place place(ValueId value) const { return places.at(key(value)); }
-  Place arena(uint64_t offset) const { return {Place::kArena, 0, base + offset}; }
+  bool is_packed() const { return function->attrs.has("arena_blocks"); }
+  uint32_t end_of_blocks() const {
+    const auto most = std::max_element(blocks.begin(), blocks.end());
+    return first_block + (most == blocks.end() ? 0 : static_cast<uint32_t>(*most + 1));
+  }
+  // Returns the place of result k of those that steps write.
+  Place arena(size_t k) const {
+    const auto offset = static_cast<uint64_t>(offsets[k]);
+    if (!is_packed()) return {Place::kArena, 0, base + offset};
+    return {Place::kArena, first_block + static_cast<uint32_t>(blocks[k]), offset};
+  }
   const Node& now() const { return function->nodes[node]; }
 };
 
 // The places of a Control node that has begun.
 struct Scope {
   std::vector<Place> results;
-  uint64_t base = 0;  // of the scratch memory
-  ControlScratch scratch;
-  bool is_otherwise = false;  // the second body of an if is being written
+  uint64_t base = 0;                // of the scratch memory
+  Place counter, condition;         // of a loop
+  std::vector<Place> body_results;  // of a loop
+  bool is_otherwise = false;        // the second body of an if is being written
 };
 
 class StepWriter {
@@ -81,6 +95,7 @@ class StepWriter {
   Status write_node(Frame& frame);
   void add_constant(Frame& frame, const Buffer& data, TensorSpec type);
   Result<Place> add_result(Frame& frame, uint32_t output);
+  Status add_scratch(Frame& frame, Scope& scope);
   Status add_step(Frame& frame);
   bool is_joined(const Frame& frame, const Step& step) const;
   Status begin_control(Frame& frame);
@@ -98,6 +113,7 @@ class StepWriter {
   std::vector<Frame> frames_;  // the entry, then bodies
   std::vector<Scope> scopes_;  // of the Controls of all frames but the last
   bool has_control_ = false;
+  uint32_t n_blocks_ = 0;  // of memory, in a program of open sizes
 };
 
 Result<TensorSpec> spec(const Function& function, ValueId value) {
@@ -142,7 +158,8 @@ Status StepWriter::begin_entry() {
     out_.program.outputs.push_back(
         {k < names.size() ? names[k] : cat("output", k), std::move(type)});
   }
-  Frame& frame = frames_.emplace_back(entry, 0, std::move(results));
+  Frame& frame = frames_.emplace_back(entry, 0, 0, std::move(results));
+  n_blocks_ = frame.end_of_blocks();
   for (; frame.node < entry.num_params(); ++frame.node) {
     BYOC_TRY(TensorSpec type, spec(entry, {frame.node, 0}));
     out_.program.inputs.push_back({std::get<Param>(frame.now().kind).name.str(), std::move(type)});
@@ -183,9 +200,9 @@ void StepWriter::add_constant(Frame& frame, const Buffer& data, TensorSpec type)
 // Returns the place of a result of the present node.
 Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
   const ValueId value{frame.node, output};
-  const int64_t offset = frame.offsets[frame.next_offset++];
-  Place here = offset < 0 ? frame.results[frame.result_of.at(key(value))]
-                          : frame.arena(static_cast<uint64_t>(offset));
+  const size_t k = frame.next_offset++;
+  Place here =
+      frame.offsets[k] < 0 ? frame.results[frame.result_of.at(key(value))] : frame.arena(k);
   frame.places[key(value)] = here;
   return here;
 }
@@ -193,12 +210,13 @@ Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
 // Returns true for a concat whose operands have been computed in its result.
 bool StepWriter::is_joined(const Frame& frame, const Step& step) const {
   if (!frame.joins.contains(step.symbol)) return false;
-  uint64_t offset = step.args.back().offset;
+  const Place& whole = step.args.back();
+  uint64_t offset = whole.offset;
   for (size_t k = 0; k + 1 < step.args.size(); ++k) {
-    if (step.args[k] != Place{Place::kArena, 0, offset}) return false;
+    if (step.args[k] != Place{Place::kArena, whole.index, offset}) return false;
     offset += static_cast<uint64_t>(*size_bytes(step.types[k]));
   }
-  return step.args.back().kind == Place::kArena;
+  return whole.kind == Place::kArena;
 }
 
 Status StepWriter::add_step(Frame& frame) {
@@ -253,8 +271,7 @@ Status StepWriter::begin_control(Frame& frame) {
     BYOC_TRY(Place here, add_result(frame, k));
     scope.results.push_back(here);
   }
-  scope.base = frame.base + static_cast<uint64_t>(frame.offsets[frame.next_offset++]);
-  BYOC_TRY(scope.scratch, control_scratch(module_, control));
+  BYOC_TRY_STATUS(add_scratch(frame, scope));
   if (control.action == Control::kIf) {
     emit(Instruction::kIf, {frame.place(frame.function->args(node)[0])}, {kCondition});
   } else {
@@ -265,21 +282,37 @@ Status StepWriter::begin_control(Frame& frame) {
   return {};
 }
 
-Place scratch_place(const Scope& scope, uint64_t offset) {
-  return {Place::kArena, 0, scope.base + offset};
+// Gives the scratch values of a Control their places: in blocks of their own, or in the part of the
+// arena that the plan has for them.
+Status StepWriter::add_scratch(Frame& frame, Scope& scope) {
+  const Control& control = std::get<Control>(frame.now().kind);
+  if (frame.is_packed()) {
+    if (control.action == Control::kIf) return {};
+    auto next = [&] { return Place{Place::kArena, n_blocks_++, 0}; };
+    scope.counter = next();
+    scope.condition = next();
+    for (size_t k = 0; k < module_.function(control.body).results.size(); ++k)
+      scope.body_results.push_back(next());
+    return {};
+  }
+  scope.base = frame.base + static_cast<uint64_t>(frame.offsets[frame.next_offset++]);
+  BYOC_TRY(const ControlScratch scratch, control_scratch(module_, control));
+  auto place = [&](uint64_t offset) { return Place{Place::kArena, 0, scope.base + offset}; };
+  scope.counter = place(scratch.counter);
+  scope.condition = place(scratch.condition);
+  for (uint64_t offset : scratch.results) scope.body_results.push_back(place(offset));
+  return {};
 }
 
 Status StepWriter::begin_loop(const Frame& frame, const Scope& scope) {
   const Control& control = std::get<Control>(frame.now().kind);
   std::span<const ValueId> args = frame.function->args(control.args);
-  const Place condition = scratch_place(scope, scope.scratch.condition);
-  copy(frame.place(args[1]), condition, kCondition);
+  copy(frame.place(args[1]), scope.condition, kCondition);
   for (uint32_t k = 0; k < control.carried; ++k) {
     BYOC_TRY(TensorSpec type, spec(*frame.function, {frame.node, k}));
     copy(frame.place(args[2 + k]), scope.results[k], type);
   }
-  emit(Instruction::kLoop,
-       {frame.place(args[0]), condition, scratch_place(scope, scope.scratch.counter)},
+  emit(Instruction::kLoop, {frame.place(args[0]), scope.condition, scope.counter},
        {kCounter, kCondition, kCounter});
   return {};
 }
@@ -292,15 +325,15 @@ void StepWriter::enter_body(const Frame& frame) {
   const Function& body = module_.function(scope.is_otherwise ? control.otherwise : control.body);
   std::vector<Place> results = scope.results, params;
   if (is_loop) {
-    results.clear();
-    for (uint64_t offset : scope.scratch.results) results.push_back(scratch_place(scope, offset));
-    params.push_back(scratch_place(scope, scope.scratch.counter));
+    results = scope.body_results;
+    params.push_back(scope.counter);
     for (uint32_t k = 0; k < control.carried; ++k) params.push_back(scope.results[k]);
   }
   const size_t passed = control.conditions() + control.carried;
   for (ValueId arg : frame.function->args(control.args).subspan(passed))
     params.push_back(frame.place(arg));
-  Frame inner(body, scope.base, std::move(results));
+  Frame inner(body, scope.base, n_blocks_, std::move(results));
+  n_blocks_ = inner.end_of_blocks();
   BYOC_CHECK(params.size() == body.num_params(), params.size(), " operands of @", control.body);
   for (; inner.node < params.size(); ++inner.node)
     inner.places[key({inner.node, 0})] = params[inner.node];
@@ -312,7 +345,6 @@ void StepWriter::enter_body(const Frame& frame) {
 Status StepWriter::end_iteration(const Frame& body, const Scope& scope) {
   const Function& function = *body.function;
   const size_t carried = std::get<Control>(frames_[frames_.size() - 2].now().kind).carried;
-  const Place counter = scratch_place(scope, scope.scratch.counter);
   std::vector<TensorSpec> types;
   for (ValueId result : function.results) {
     BYOC_TRY(TensorSpec type, spec(function, result));
@@ -321,10 +353,11 @@ Status StepWriter::end_iteration(const Frame& body, const Scope& scope) {
   const Frame& outer = frames_[frames_.size() - 2];
   for (uint32_t k = static_cast<uint32_t>(carried); k < scope.results.size(); ++k) {
     BYOC_TRY(TensorSpec stacked, spec(*outer.function, {outer.node, k}));
-    emit(Instruction::kAppend, {body.place(function.results[k + 1]), scope.results[k], counter},
+    emit(Instruction::kAppend,
+         {body.place(function.results[k + 1]), scope.results[k], scope.counter},
          {types[k + 1], std::move(stacked), kCounter});
   }
-  copy(body.place(function.results[0]), scratch_place(scope, scope.scratch.condition), kCondition);
+  copy(body.place(function.results[0]), scope.condition, kCondition);
   auto stays = [&](size_t k) { return body.place(function.results[k + 1]) == scope.results[k]; };
   for (size_t k = 0; k < carried; ++k) {
     if (!stays(k)) copy(body.place(function.results[k + 1]), body.results[k + 1], types[k + 1]);

@@ -120,13 +120,17 @@ Json fields(const Sizes& sizes, const std::string& output, double compile_ns) {
   return json;
 }
 
+std::string arena_text(const Program& program) {
+  if (!program.packing.empty()) return "an arena by the sizes of each run";
+  return cat(cli::format_mib(program.arena_bytes), " arena");
+}
+
 std::string sizes_text(const Sizes& sizes) {
   if (sizes.size() == 1) return modules_text(sizes[0].executable);
   std::string out;
   for (const auto& [label, executable] : sizes) {
-    out +=
-        cat("size ", label, ": ", executable.program.steps.size(), " steps, ",
-            cli::format_mib(executable.program.arena_bytes), " arena\n", modules_text(executable));
+    out += cat("size ", label, ": ", executable.program.steps.size(), " steps, ",
+               arena_text(executable.program), "\n", modules_text(executable));
   }
   return out;
 }
@@ -234,7 +238,9 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
   std::string out =
       cat("wrote ", path, ": ", sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "",
           json["steps"].get<uint64_t>(), " steps, ", mib("constant_bytes"), " constants, ",
-          mib("arena_bytes"), " arena; compiled in ", cli::format_time(compile_ns), "\n");
+          sizes.size() == 1 ? arena_text(sizes[0].executable.program)
+                            : cat(mib("arena_bytes"), " arena"),
+          "; compiled in ", cli::format_time(compile_ns), "\n");
   if (json["packed_bytes"] == 0) return out;
   return out + cat("  ", mib("packed_bytes"),
                    " of the constants are packed: weights in the layout that kernels read, for "

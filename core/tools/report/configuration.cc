@@ -109,7 +109,7 @@ Status Configuration::load(const measure::Watch& watch) {
   BYOC_TRY_STATUS(session->check_externs());
   benched.threads = session->threads();
   BYOC_TRY(benched.timed, measure::TimedSession::make(std::move(session), subject.inputs));
-  benched.memory = cli::memory_use(benched.timed->session());
+  benched.memory = cli::memory_use(benched.timed->session(), benched.timed->context());
   BYOC_TRY(benched.outputs, compare_outputs(subject, *benched.timed, plan_.tolerance));
   bench_.model = subject.model;
   bench_.options_json = given_json(request_.model.values).dump();

@@ -33,6 +33,7 @@ class LoadedModule {
     std::vector<uint8_t> const_use;
     std::string implementation;  ///< a name for reports, may be empty
     std::string signature;       ///< the arguments' types; empty when the plugin gives none
+    std::string open_workspace;  ///< the bytes of the workspace by sizes; empty: workspace_bytes
   };
   LoadedModule() = default;
   /// Owns a module that `table` made.

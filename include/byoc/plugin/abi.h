@@ -39,7 +39,7 @@ extern "C" {
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
 /// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
 /// 8: the slot `partition`, reserved before. 9: the flag BYOC_PLUGIN_OPEN_SIZES, byoc_call.sizes,
-/// byoc_native_call.sizes.
+/// byoc_native_call.sizes, open_workspace in byoc_kernel_info and byoc_native_fn.
 #define BYOC_ABI_MINOR 9
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
@@ -380,6 +380,10 @@ typedef struct byoc_kernel_info {
   /// loaded, the host compares it with the types of every step that calls the kernel. Absent:
   /// nothing is compared, and loading with BYOC_NO_NATIVE fails. Not needed at compile.
   byoc_str signature;
+  /// Since minor 9, for functions with open dims. The bytes of the workspace as an expression of
+  /// the function's sizes (byoc/base/size_expression.h), such as "256*B*T"; workspace_bytes is then
+  /// ignored, and each run gives a workspace for its sizes. Empty: workspace_bytes in every run.
+  byoc_str open_workspace;
 } byoc_kernel_info;
 
 /// The bits of byoc_call.flags.
@@ -604,6 +608,9 @@ typedef struct byoc_native_fn {
   /// Since minor 2, optional. The types of byoc_native_call.data, as in byoc_kernel_info: inputs
   /// and constants before "->", outputs after it. A packed constant of n bytes is u8[n].
   byoc_str signature;
+  /// Since minor 9, as in byoc_kernel_info. workspace_bytes is then above 2^48, so that runtimes of
+  /// earlier minors refuse the function.
+  byoc_str open_workspace;
 } byoc_native_fn;
 
 /// A native module: an ELF shared object that the runtime loads without any plugin. In static
@@ -633,7 +640,7 @@ BYOC_ASSERT_NO_TAIL(byoc_verdict, machine);
 BYOC_ASSERT_NO_TAIL(byoc_function, point);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);
-BYOC_ASSERT_NO_TAIL(byoc_kernel_info, signature);
+BYOC_ASSERT_NO_TAIL(byoc_kernel_info, open_workspace);
 BYOC_ASSERT_NO_TAIL(byoc_call, sizes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
@@ -641,7 +648,7 @@ BYOC_ASSERT_NO_TAIL(byoc_plugin, knobs);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
 BYOC_ASSERT_NO_TAIL(byoc_native_call, sizes);
-BYOC_ASSERT_NO_TAIL(byoc_native_fn, signature);
+BYOC_ASSERT_NO_TAIL(byoc_native_fn, open_workspace);
 BYOC_ASSERT_NO_TAIL(byoc_native_table, fns);
 
 #ifdef __cplusplus

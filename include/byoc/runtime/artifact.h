@@ -24,8 +24,8 @@ struct Place {
   /// The memory that holds a tensor.
   enum Kind : uint32_t { kInput, kOutput, kConstant, kArena };
   Kind kind = kArena;   ///< the kind of memory
-  uint32_t index = 0;   ///< the number of the input, output or constant
-  uint64_t offset = 0;  ///< in the arena, a multiple of 64
+  uint32_t index = 0;   ///< the number of the input, output or constant, or of the arena's block
+  uint64_t offset = 0;  ///< in the arena, or in the block, a multiple of 64
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -81,9 +81,13 @@ struct Program {
   std::vector<Step> steps;                   ///< in order of execution, unless there is code
   std::vector<Instruction> code;             ///< empty: the steps are run one after another
   std::vector<Copy> copies;                  ///< after the steps
-  uint64_t arena_bytes = 0;                  ///< the size of the memory for tensors between steps
-  uint64_t peak_live_bytes = 0;              ///< the least that any plan needs
-  std::vector<OpenSize> sizes;               ///< by name; each is a dim of some input
+  uint64_t arena_bytes = 0;  ///< the size of the memory for tensors between steps; 0 with packing
+  uint64_t peak_live_bytes = 0;  ///< the least that any plan needs; 0 with packing
+  std::vector<OpenSize> sizes;   ///< by name; each is a dim of some input
+  /// Empty in a program of fixed sizes, whose arena is one block. Else orders of all blocks: each
+  /// run places the blocks for its sizes, by the order that needs the least memory.
+  std::vector<std::vector<uint32_t>> packing;
+  size_t blocks() const { return packing.empty() ? 0 : packing[0].size(); }  ///< of `packing`
 };
 
 /// The contents of an artifact.

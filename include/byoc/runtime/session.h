@@ -70,9 +70,12 @@ class Session {
   const Program& program() const;                   ///< the steps
   const Executable& executable() const;             ///< as it was loaded
   uint32_t threads() const;                         ///< workers of a run
-  /// Returns the workspace of one Context, without the program's arena: that of the step
-  /// with the largest.
+  /// Returns the workspace of a Context before its first run, without the program's arena: that of
+  /// the step with the largest. Open sizes may need more.
   uint64_t workspace_bytes() const;
+  /// Returns the memory that a Context has now: for open sizes, that of the largest so far.
+  uint64_t arena_bytes(const Context& context) const;
+  uint64_t workspace_bytes(const Context& context) const;  ///< likewise
   /// Returns warnings of load, such as a module that another version of its plugin compiled.
   const std::vector<std::string>& warnings() const;
 
@@ -90,17 +93,18 @@ class Session {
   /// An output with counted dims has the shape of their bounds; its elements, of the shape that
   /// output_dims returns, come first. Inputs with open dims have any sizes within the bounds of
   /// program().sizes; the outputs then have the types that output_types returns.
-  /// Re-entrant with one Context per caller; allocates nothing, takes no lock (except for the one
-  /// token per run of a Session with several threads, and kernels that are SERIAL), looks nothing
-  /// up. Errors: slug "input-count", "input-dtype", "input-shape", "input-data", the same with
-  /// "output-", and "output-overlap"; the error of a failing kernel has its own words and its
-  /// symbol (slug "run-failed").
+  /// Re-entrant with one Context per caller; allocates nothing (except for open sizes that need
+  /// more memory than any before in this Context), takes no lock (except for the one token per run
+  /// of a Session with several threads, and kernels that are SERIAL), looks nothing up. Errors:
+  /// slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
+  /// "output-overlap"; the error of a failing kernel has its own words and its symbol (slug
+  /// "run-failed"); slug "size-overflow" and "no-memory", with the open sizes.
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
   /// Returns the types of the outputs of a run with these inputs: open dims are numbers, counted
   /// ones bounds. Errors: slug "input-count"; slug "input-dtype"; slug "input-shape", where inputs
   /// disagree about a size or have another number; slug "input-size", for a size outside of its
-  /// bounds. The views need no data.
+  /// bounds; slug "size-overflow". The views need no data.
   Result<std::vector<TensorSpec>> output_types(std::span<const DLTensor> inputs) const;
 
   /// Takes the open sizes of these inputs, so that output_dims returns the dims that the outputs of

@@ -7,6 +7,7 @@
 #include "support/allocations.h"
 #include "unit/runtime/executables.h"
 #include "unit/runtime/host_functions.h"
+#include "unit/runtime/open_program.h"
 
 namespace byoc {
 namespace {
@@ -58,6 +59,28 @@ TEST(SessionRun, AllocatesNothingForStridedMisalignedAndAliasedArguments) {
   EXPECT_EQ(allocations_of_runs(*session, {&in, 1}, out), 0u);
   in = y.view();
   EXPECT_EQ(allocations_of_runs(*session, {&in, 1}, out), 0u);
+}
+
+TEST(SessionRun, AllocatesNothingForOpenSizesUpToTheLargestSoFar) {
+  auto session = *Session::load(test::sums_of_pairs(), nullptr);
+  test::provide_sums(*session);
+  auto context = *session->make_context();
+  std::vector<float> x(4 * 60 + 1), y(x.size());
+  auto run = [&](int64_t rows, int64_t n, bool is_aligned) {
+    int64_t dims[] = {rows, n};
+    DLTensor in{x.data(), {kDLCPU, 0}, 2, to_dlpack(DType::kF32), dims, nullptr, 0}, out = in;
+    out.data = y.data();
+    if (!is_aligned) in.byte_offset = out.byte_offset = 4;
+    return session->run(*context, {&in, 1}, {&out, 1}).ok();
+  };
+  bool ok = run(4, 50, true) && run(4, 50, false);
+  const uint64_t before = allocations();
+  for (int64_t k = 0; k < 1000; ++k) ok &= run(1 + k % 4, 1 + k * 7 % 50, k % 3 == 0);
+  EXPECT_EQ(allocations() - before, 0u);
+  EXPECT_TRUE(ok);
+  ok = run(4, 60, true);  // a larger size than all before
+  EXPECT_TRUE(ok);
+  EXPECT_GT(allocations() - before, 0u);
 }
 
 }  // namespace

@@ -96,6 +96,32 @@ TEST(PlanMemory, TwiceChangesNothingMore) {
   EXPECT_TRUE(equal(once, *twice));
 }
 
+// Bounds whose products fit in no memory cost nothing: each run has the bytes of its sizes.
+TEST(PlanMemory, GivesValuesOfOpenSizesBlocks) {
+  IRModule module = planned(R"(
+fn main(%x: f32[1<=B<=1000000000,1<=T<=1000000000]) {
+  %0 = call_dps_packed(@a, %x) : f32[1<=B<=1000000000,1<=T<=1000000000,1<=T<=1000000000]
+  %1 = call_dps_packed(@b, %0) : f32[1<=B<=1000000000,1<=T<=1000000000]
+  %2 = call_dps_packed(@c, %1) : f32[1<=B<=1000000000,1<=T<=1000000000]
+  %3 = call_dps_packed(@d, %2) : f32[1<=B<=1000000000,1<=T<=1000000000]
+  return %3
+})",
+                            {external("c", {{0, 0}})});
+  const Attrs& attrs = module.function("main").attrs;
+  EXPECT_EQ(attrs.ints("arena_blocks"), (Ints{0, 1, 1, -1}));  // in place
+  EXPECT_EQ(attrs.ints("arena_offsets"), (Ints{0, 0, 0, -1}));
+  EXPECT_FALSE(attrs.has("arena_bytes"));
+  Result<Executable> made = make_executable(module);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  const Program& program = made->program;
+  EXPECT_EQ(program.arena_bytes, 0u);
+  EXPECT_EQ(program.blocks(), 2u);
+  EXPECT_EQ(program.steps[1].args,
+            (std::vector<Place>{{Place::kArena, 0, 0}, {Place::kArena, 1, 0}}));
+  EXPECT_EQ(program.steps[3].args,
+            (std::vector<Place>{{Place::kArena, 1, 0}, {Place::kOutput, 0, 0}}));
+}
+
 TEST(PlanMemory, NamesWhatHasNotBeenCompiled) {
   Result<IRModule> out = plan_memory(
       parse("fn main(%x: f32[2]) { %0 = relu(%x) loc(\"r1\")  return %0 }"), PassContext());

@@ -107,6 +107,9 @@ TEST(Abi, AppendsTheSizesOfMinor9) {
 TEST(Abi, AppendsTheSignaturesOfMinor2) {
   EXPECT_EQ(offsetof(byoc_kernel_info, signature), 96u + sizeof(byoc_str));
   EXPECT_EQ(offsetof(byoc_native_fn, signature), sizeof(byoc_hdr) + size_t{3} * 8);
+  EXPECT_EQ(offsetof(byoc_kernel_info, open_workspace), 96u + 2 * sizeof(byoc_str));
+  EXPECT_EQ(offsetof(byoc_native_fn, open_workspace),
+            offsetof(byoc_native_fn, signature) + sizeof(byoc_str));
 }
 
 }  // namespace

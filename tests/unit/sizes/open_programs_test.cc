@@ -166,6 +166,42 @@ TEST(OpenPrograms, CountAndBranch) {
   }
 }
 
+// Carried values, the counter and values from before a loop have memory in each iteration.
+TEST(OpenPrograms, Loop) {
+  const std::string text = R"(module {
+    fn main(%n: i64[], %x: f32[1<=T<=9,2]) {
+      %true = const(true) : bool[]
+      %0 = exp(%x)
+      %1 = loop(%n, %true, @step, %0, %x) {carried=1} : f32[1<=T<=9,2]
+      %2 = negative(%1)
+      %3 = add(%2, %0)
+      return %3
+    }
+    fn step(%i: i64[], %v: f32[1<=T<=9,2], %x: f32[1<=T<=9,2]) {
+      %go = const(true) : bool[]
+      %0 = add(%v, %x)
+      %1 = add(%0, %x)
+      return %go, %1
+    }
+  })";
+  Loaded open(module_of(text));
+  EXPECT_GT(open.session->program().blocks(), 3u);
+  for (int64_t t : {9, 2, 5, 9, 1}) {
+    for (int64_t n : {0, 1, 4}) {
+      std::vector<Tensor> inputs;
+      inputs.push_back(*Tensor::make({DType::kI64, {}}));
+      *reinterpret_cast<int64_t*>(inputs[0].data()) = n;
+      inputs.push_back(random({DType::kF32, {t, 2}}, static_cast<uint64_t>(10 * t + n)));
+      const Status ran = open.run(inputs);
+      ASSERT_TRUE(ran.ok()) << ran.to_string();
+      const auto* x = reinterpret_cast<const float*>(inputs[1].data());
+      const auto* y = reinterpret_cast<const float*>(open.outputs[0].data());
+      for (int64_t k = 0; k < 2 * t; ++k)
+        EXPECT_NEAR(y[k], -2.0f * static_cast<float>(n) * x[k], 1e-5) << t << " " << n;
+    }
+  }
+}
+
 TEST(OpenPrograms, NameTheSizeThatDoesNotFit) {
   Loaded open(
       module_of("fn main(%x: f32[2<=T<=4], %y: f32[2<=T<=4]) { %0 = add(%x, %y)  return %0 }"));

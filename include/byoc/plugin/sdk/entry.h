@@ -280,6 +280,10 @@ struct Glue {
     io.implementation = to_str(info.implementation);
     constexpr size_t kMinor2 = offsetof(byoc_kernel_info, signature) + sizeof io.signature;
     if (io.h.size >= kMinor2) io.signature = to_str(info.signature);
+    if (info.open_workspace.empty()) return;
+    constexpr size_t kOpen = offsetof(byoc_kernel_info, open_workspace) + sizeof io.open_workspace;
+    if (io.h.size >= kOpen) io.open_workspace = to_str(info.open_workspace);
+    else io.workspace_bytes = UINT64_MAX;  // refused by a host that would give too little
   }
   static byoc_status* run(byoc_kernel* k, const byoc_call* call) noexcept {
     return guarded([&] {

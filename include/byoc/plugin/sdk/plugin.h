@@ -258,7 +258,8 @@ class Call {
 /// The facts about a kernel (byoc_kernel_info).
 struct KernelInfo {
   uint64_t workspace_bytes = 0, workspace_align = 64;  ///< scratch memory of a run
-  uint64_t flags = 0;                                  ///< byoc_kernel_flags
+  std::string open_workspace;  ///< its bytes as an expression of sizes; empty: workspace_bytes
+  uint64_t flags = 0;          ///< byoc_kernel_flags
   std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output) that may be one memory
   uint64_t resident_bytes = 0;  ///< memory of its own, packed weights and all
   std::string implementation;   ///< "jit:avx2", for reports

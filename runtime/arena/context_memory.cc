@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/session/context_memory.h"
+#include "runtime/arena/context_memory.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
+#include "byoc/base/env.h"
 #include "byoc/base/memory.h"
 
 namespace byoc {
@@ -54,6 +56,27 @@ Result<Memory> context_memory(uint64_t size, uint64_t align, const char* what) {
                      " bytes after a multiple of ", align))
       .with_slug("allocator")
       .with_help("it has to align memory as its argument requires");
+}
+
+Status GrowingMemory::reserve(uint64_t size, uint64_t align, const char* what) {
+  constexpr int kNan = 0xFF;  // of f16, bf16, f32 and f64; -1 as an integer
+  if (size <= bytes_) return {};
+  constexpr uint64_t kMostBytes = uint64_t{1} << 62;
+  const bool is_growing = most_ != 0 && size > most_ && size < kMostBytes;
+  const uint64_t wanted = size + (is_growing ? size / 8 / align * align : 0);
+  bytes_ = 0;
+  memory_ = Memory();
+  Result<Memory> found = context_memory(wanted, align, what);
+  bytes_ = wanted;
+  if (!found.ok() && wanted != size) {
+    found = context_memory(size, align, what);
+    bytes_ = size;
+  }
+  if (!found.ok()) bytes_ = 0;
+  BYOC_TRY(memory_, std::move(found));
+  most_ = std::max(most_, wanted);
+  if (env_value("BYOC_CANARY") == "1") std::memset(memory_.get(), kNan, bytes_);
+  return {};
 }
 
 }  // namespace byoc

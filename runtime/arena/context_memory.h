@@ -18,4 +18,20 @@ using Memory = std::unique_ptr<std::byte, FreeMemory>;
 /// "allocator" when the program's allocator returns an address that is not aligned.
 Result<Memory> context_memory(uint64_t size, uint64_t align, const char* what);
 
+/// Memory of a context that grows with the sizes of its runs, and keeps no contents then.
+class GrowingMemory {
+ public:
+  /// Makes it `size` bytes or more. The first time it has `size` bytes; later it grows by an eighth
+  /// more than needed, so that sizes which grow step by step allocate rarely. The old memory is
+  /// released before. With BYOC_CANARY=1 new memory is NaN in every float type. Errors: those of
+  /// context_memory; it is then empty, and the next call allocates anew.
+  Status reserve(uint64_t size, uint64_t align, const char* what);
+  std::byte* get() const { return memory_.get(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  Memory memory_;
+  uint64_t bytes_ = 0, most_ = 0;  // now, and the largest ever
+};
+
 }  // namespace byoc

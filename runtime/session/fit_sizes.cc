@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives memory and copies the bytes that the sizes of a run need. It is not called for a run with
+// the sizes of the last one.
+#include <algorithm>
+
+#include "runtime/session/bind.h"
+#include "runtime/session/session_state.h"
+
+namespace byoc {
+namespace {
+
+uint64_t round_up(uint64_t n) {
+  return (n + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+Status fit_arguments(ContextState& context) {
+  const OpenViews& open = *context.open;
+  uint64_t offset = 0;
+  size_t k = 0;
+  for (const auto* tensors : {&open.inputs(), &open.outputs()}) {
+    for (const NamedTensor& tensor : *tensors) {
+      BYOC_TRY(const uint64_t bytes, bytes_of_tensor(tensor, open));
+      if (k >= open.inputs().size()) context.output_bytes[k - open.inputs().size()] = bytes;
+      context.staging_offsets[k++] = offset;
+      offset += round_up(bytes);
+    }
+  }
+  context.staging_offsets[k] = offset;
+  return {};
+}
+
+Status fit_code(ContextState& context) {
+  for (BoundInstruction& instruction : context.code) {
+    if (instruction.from_type != nullptr) {
+      BYOC_TRY(const int64_t bytes, size_bytes(*instruction.from_type));
+      instruction.bytes = static_cast<uint64_t>(bytes);
+    }
+    if (instruction.to_type != nullptr) instruction.extent = instruction.to_type->dims[0];
+  }
+  return {};
+}
+
+Status fit_workspace(ContextState& context) {
+  const SessionState& session = *context.session;
+  uint64_t bytes = session.workspace_bytes;
+  for (const StepKernel& kernel : session.kernels) {
+    if (kernel.workspace_size == StepKernel::kFixed) continue;
+    bytes = std::max(bytes, static_cast<uint64_t>(context.open->values()[kernel.workspace_size]));
+  }
+  if (bytes <= context.workspace.bytes()) return {};
+  BYOC_TRY_STATUS(context.workspace.reserve(bytes, session.workspace_align, "a workspace"));
+  for (BoundStep& step : context.steps) {
+    step.call.workspace = step.native.workspace = context.workspace.get();
+    step.call.workspace_bytes = context.workspace.bytes();
+  }
+  return {};
+}
+
+Status fit_arena(ContextState& context) {
+  if (!context.packed) return {};
+  BYOC_TRY_STATUS(context.packed->fit(context.open->values()));
+  for (const ArenaSlot& slot : context.arena_slots)
+    *slot.slot = context.packed->address(slot.place);
+  return {};
+}
+
+}  // namespace
+
+Result<uint64_t> bytes_of_tensor(const NamedTensor& tensor, const OpenViews& open) {
+  const Result<int64_t> bytes = size_bytes(tensor.type);
+  if (bytes.ok()) return static_cast<uint64_t>(*bytes);
+  return Status(Code::kOutOfRange, cat("\"", tensor.name, "\" is ", tensor.type, " with ",
+                                       open.text(), ", which has more than 2^63 bytes"))
+      .with_slug("size-overflow");
+}
+
+Status fit_sizes(ContextState& context) {
+  auto with_sizes = [&](Status status) {
+    if (status.ok()) return status;
+    return Status(status.code(), cat(status.message(), " with ", context.open->text()))
+        .with_slug(status.slug())
+        .with_help(status.help());
+  };
+  BYOC_TRY_STATUS(fit_arguments(context));
+  BYOC_TRY_STATUS(with_sizes(fit_arena(context)));
+  BYOC_TRY_STATUS(with_sizes(fit_code(context)));
+  BYOC_TRY_STATUS(with_sizes(fit_workspace(context)));
+  context.is_fitted = true;
+  return {};
+}
+
+}  // namespace byoc
