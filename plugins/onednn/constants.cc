@@ -61,8 +61,11 @@ ConstantStore::Shared ConstantStore::keep(Constant& constant) {
   return constant.as_is;
 }
 
-ConstantStore::Shared ConstantStore::in_layout(uint32_t index, const Desc& have, const Desc& want) {
+ConstantStore::Shared ConstantStore::in_layout(uint32_t index, const Desc& given,
+                                               const Desc& required) {
   std::lock_guard lock(mutex_);
+  Desc have = without_leading_ones(given), want = without_leading_ones(required);
+  if (dims_of(have) != dims_of(want)) have = given, want = required;
   Constant& constant = at(index);
   BYOC_ONEDNN_CHECK(have.get_size() == static_cast<uint64_t>(constant.type.bytes()),
                     "a view of a constant covers it: " + constant.type.text());

@@ -36,8 +36,8 @@ struct Builder {
   /// Returns the type of a bias, f32 for integers.
   DataType bias_data() const { return unit.integers ? DataType::f32 : data(0); }
   bool is_constant(size_t arg) const { return region.at(value(arg)).origin == Value::kConstant; }
-  /// Returns the layout to require of a constant that the graph has in the layout `have`: one that
-  /// Choices::packed has, else any.
+  /// Returns the layout to require of a constant that the graph has in the layout `have`: any; with
+  /// Choices::packed the one that is there, else `have`.
   Desc packed_or_any(size_t arg, const Desc& have) const;
   Argument as_it_is(int index, size_t arg, Desc want) const {
     return {index, unit.args[arg], wants_plain, format(arg), std::move(want)};

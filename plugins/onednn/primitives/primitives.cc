@@ -162,11 +162,25 @@ Argument Builder::reshaped(int index, int value, const Dims& dims, Desc want) co
   return {index, value, !same, std::move(have), std::move(want)};
 }
 
+Desc without_leading_ones(const Desc& desc) {
+  Dims dims = dims_of(desc);
+  std::optional<Dims> strides = plain_strides_of(desc);
+  if (!strides || desc.get_size() == 0) return desc;
+  size_t ones = 0;
+  while (dims.size() > ones + 2 && dims[ones] == 1) ++ones;
+  if (ones == 0) return desc;
+  const auto first = static_cast<ptrdiff_t>(ones);
+  return desc.reshape({dims.begin() + first, dims.end()});
+}
+
 Desc Builder::packed_or_any(size_t arg, const Desc& have) const {
-  const Desc any = any_desc(dims_of(have), data(arg));
-  if (choices.packed == nullptr || !is_constant(arg)) return any;
-  const auto found = choices.packed->find({region.at(value(arg)).index, layout_text(have)});
-  return found == choices.packed->end() ? any : found->second;
+  if (choices.packed == nullptr || !is_constant(arg)) return any_desc(dims_of(have), data(arg));
+  const uint32_t constant = region.at(value(arg)).index;
+  auto found = choices.packed->find({constant, layout_text(without_leading_ones(have))});
+  if (found == choices.packed->end()) found = choices.packed->find({constant, layout_text(have)});
+  if (found == choices.packed->end()) return have;  // no copy: products of a few rows
+  const bool same_rank = dims_of(found->second).size() == dims_of(have).size();
+  return same_rank ? found->second : found->second.reshape(dims_of(have));
 }
 
 Argument Builder::vector(int index, size_t arg, const Dims& dims) const {

@@ -80,6 +80,9 @@ Dims plain_strides(const Dims& dims);  // row-major, in elements
 Desc strided_desc(const Dims& dims, DataType type, Dims strides);
 /// Does the same for a descriptor that oneDNN made; those with blocks are returned unchanged.
 Desc canonical(const Desc& desc, DataType type);
+/// Returns the same memory in fewer dims, at least two, without leading ones: a matrix is one
+/// constant, whatever the rank of the product that reads it. Layouts with blocks stay as they are.
+Desc without_leading_ones(const Desc& desc);
 /// Returns the strides with which strided memory reads row by row in other dims; nothing when there
 /// are none.
 std::optional<Dims> reshaped_strides(const Dims& dims, const Dims& strides, const Dims& to);
