@@ -80,6 +80,8 @@ class Graph {
   /// type for the second function.
   virtual std::optional<Ints> const_ints(ValueId value) = 0;
   virtual std::optional<Floats> const_floats(ValueId value) = 0;
+  /// Returns the bytes of a known constant, null for other values. They live as long as the graph.
+  virtual const Buffer* const_bytes(ValueId value) = 0;
   /// Returns the type of a value whose elements the IR has no dtype for; null for others.
   virtual const NarrowType* narrow(ValueId value) = 0;
   /// Declares that `value` holds elements of a narrow type. Returns the value.

@@ -52,6 +52,7 @@ class GraphBuilder final : public Graph {
   const TensorType& type(ValueId value) override;
   std::optional<Ints> const_ints(ValueId value) override;
   std::optional<Floats> const_floats(ValueId value) override;
+  const Buffer* const_bytes(ValueId value) override { return data(value); }
   const NarrowType* narrow(ValueId value) override;
   ValueId set_narrow(ValueId value, const NarrowType* type) override;
   const OpRegistry& ops() override { return ops_; }

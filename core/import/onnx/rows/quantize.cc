@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as integers and back. Integers of 8 and 16 bits with f32 scales are quantize and
-// dequantize; all else is converted into its steps: integers are shifted by their zero points,
-// scaled as floats, rounded and clipped.
+// Numbers as integers. Those of 8 and 16 bits with f32 scales are quantize; all else is converted
+// into its steps: floats are scaled, rounded, shifted by their zero points and clipped.
 #include <algorithm>
 
 #include "core/import/onnx/file/dtypes.h"
@@ -42,9 +41,6 @@ ValueId spread(Graph& graph, ValueId list, const Grains& grains) {
                           : along(graph, list, grains.axis, grains.x.size());
 }
 
-namespace {
-
-// Adds x - zero_point, integers in i32; `zero_point` may be absent.
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains) {
   const NarrowType* narrow = graph.narrow(x);
   ValueId numbers =
@@ -53,8 +49,6 @@ ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains)
   ValueId zero = cast_to(graph, numbers_of(graph, *zero_point), graph.type(numbers).dtype);
   return graph.call("subtract", {numbers, spread(graph, zero, grains)});
 }
-
-}  // namespace
 
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis) {
   return shifted(graph, x, zero_point, Grains{axis, 0, graph.type(x).shape});
@@ -130,7 +124,8 @@ Status check_blocks(Graph& graph, const Grains& grains, ValueId scale) {
                      graph.type(scale)));
 }
 
-// Reads axis and block_size. A wrong axis is an error only if there are scales along it.
+}  // namespace
+
 Result<Grains> read_grains(Graph& graph, const OnnxNode& node) {
   ValueId scale = graph.input(1);
   Grains grains{0, node.opset() >= 21 ? node.i("block_size", 0) : 0,
@@ -142,14 +137,11 @@ Result<Grains> read_grains(Graph& graph, const OnnxNode& node) {
   return grains;
 }
 
-// Returns whether scale and zero point are what the op has: f32, and alike.
 bool fits_op(Graph& graph, ValueId scale, Value zero_point, const Grains& grains) {
   return grains.block == 0 && graph.type(scale).dtype == DType::kF32 &&
          (!zero_point || (graph.narrow(*zero_point) == nullptr &&
                           graph.type(*zero_point).shape == graph.type(scale).shape));
 }
-
-}  // namespace
 
 bool is_small_integer(DType dtype) {
   return dtype == DType::kU8 || dtype == DType::kI8 || dtype == DType::kU16 || dtype == DType::kI16;
@@ -174,25 +166,6 @@ Value as_quantize(Graph& graph, ValueId x, ValueId scale, Value zero_point, cons
                     {{"axis", static_cast<int64_t>(grains.axis)}});
 }
 
-// Returns whether all elements are known to be 0.
-bool is_zero(Graph& graph, ValueId value) {
-  std::optional<Ints> values = graph.const_ints(value);
-  return values && std::all_of(values->begin(), values->end(), [](int64_t v) { return v == 0; });
-}
-
-// Returns the op dequantize, where it computes what is meant. Zero points of 0 are left out.
-Value as_dequantize(Graph& graph, ValueId x, ValueId scale, Value zero_point,
-                    const Grains& grains) {
-  const DType from = graph.type(x).dtype;
-  if (!fits_op(graph, scale, zero_point, grains) || graph.narrow(x) != nullptr ||
-      !(is_small_integer(from) || from == DType::kI32))
-    return std::nullopt;
-  if (zero_point && graph.type(*zero_point).dtype != from) return std::nullopt;
-  std::vector<ValueId> args{x, scale};
-  if (zero_point && !is_zero(graph, *zero_point)) args.push_back(*zero_point);
-  return graph.call("dequantize", args, {{"axis", static_cast<int64_t>(grains.axis)}});
-}
-
 Converted quantize_linear(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Grains grains, read_grains(graph, node));
   ValueId scale = numbers_of(graph, graph.input(1));
@@ -212,19 +185,6 @@ Converted quantize_linear(Graph& graph, const OnnxNode& node) {
     return std::vector{*y};
   BYOC_TRY(ValueId y, quantized(graph, graph.input(0), scale, zero_point, grains, how));
   return std::vector{y};
-}
-
-Converted dequantize_linear(Graph& graph, const OnnxNode& node) {
-  BYOC_TRY(Grains grains, read_grains(graph, node));
-  ValueId scale = numbers_of(graph, graph.input(1));
-  DType to = graph.type(scale).dtype;
-  if (int64_t given = node.i("output_dtype", 0)) {
-    BYOC_TRY(to, dtype_from_onnx(static_cast<int32_t>(given)));
-  }
-  Value op = as_dequantize(graph, graph.input(0), scale, graph.optional_input(2), grains);
-  if (op && to == DType::kF32) return std::vector{*op};
-  ValueId y = cast_to(graph, shifted(graph, graph.input(0), graph.optional_input(2), grains), to);
-  return std::vector{graph.call("multiply", {y, spread(graph, cast_to(graph, scale, to), grains)})};
 }
 
 // Quantises the range [min(x, 0), max(x, 0)] in 255 steps.
@@ -252,7 +212,6 @@ Converted dynamic_quantize_linear(Graph& graph, const OnnxNode&) {
 
 constexpr Row kQuantizeRows[] = {
     {"QuantizeLinear", 10, kNewest, quantize_linear},
-    {"DequantizeLinear", 10, kNewest, dequantize_linear},
     {"DynamicQuantizeLinear", 11, kNewest, dynamic_quantize_linear},
 };
 

@@ -25,7 +25,12 @@ struct Quantising {
 ValueId along(Graph& graph, ValueId list, size_t axis, size_t rank);
 /// Gives scales or zero points a shape that broadcasts to x: those of blocks are repeated.
 ValueId spread(Graph& graph, ValueId list, const Grains& grains);
+/// Reads axis and block_size. A wrong axis is an error only if there are scales along it.
+Result<Grains> read_grains(Graph& graph, const OnnxNode& node);
+/// Returns whether scale and zero point are what the op has: f32, and alike.
+bool fits_op(Graph& graph, ValueId scale, Value zero_point, const Grains& grains);
 /// Adds x - zero_point, integers in i32; `zero_point` may be absent.
+ValueId shifted(Graph& graph, ValueId x, Value zero_point, const Grains& grains);
 ValueId shifted(Graph& graph, ValueId x, Value zero_point, size_t axis);
 /// Adds clip(round(x / scale) + zero_point) in steps, in the zero point's type.
 Result<ValueId> quantized(Graph& graph, ValueId x, ValueId scale, ValueId zero_point, size_t axis);

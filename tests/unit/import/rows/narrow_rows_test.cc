@@ -6,7 +6,9 @@
 namespace byoc::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Floats64 = std::vector<double>;
 constexpr int kE4m3fn = 17, kUint4 = 21, kInt4 = 22, kE2m1 = 23, kInt2 = 26;
 
@@ -54,6 +56,37 @@ TEST(DequantizeLinearRow, HasAScalePerBlock) {
   raw(node, {1, 5}, kUint4, "\x21\x43\x05");
   node.floats({1, 3}, {1, 10, 100}).with("axis", 1).with("block_size", 2);
   EXPECT_EQ(node.result(), (Floats64{1, 2, 30, 40, 500}));
+}
+
+// A constant matrix [8, 2], or [2, 8], of 4 bits with one block of 8 along `axis`.
+OnnxModel matrix_in_blocks(int dtype, int axis, bool has_zero_point) {
+  FoldedNode node("DequantizeLinear", 21);
+  const bool is_first = axis == 0;
+  raw(node, is_first ? std::vector<int64_t>{8, 2} : std::vector<int64_t>{2, 8}, dtype,
+      is_first ? "\x08\x19\x2a\x3b\x4c\x5d\x6e\x7f" : "\x98\xba\xdc\xfe\x10\x32\x54\x76");
+  node.floats(is_first ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 1}, {2, 1});
+  if (has_zero_point)
+    raw(node, is_first ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{2, 1}, dtype, "\x0f");
+  node.with("axis", axis).with("block_size", 8);
+  return node.model;
+}
+
+TEST(DequantizeLinearRow, KeepsConstantMatricesInBlocksPacked) {
+  // [8, 2] has the columns 8 9 a b c d e f and 0 1 2 3 4 5 6 7
+  EXPECT_THAT(ops_of(matrix_in_blocks(kUint4, 0, true)),
+              AllOf(HasSubstr("const([152,186,220,254,16,50,84,118]) : u8[2,4]"),
+                    HasSubstr("const([15,0]) : u8[2,1]"), HasSubstr("const([2.0,1.0]) : f32[2,1]"),
+                    HasSubstr("{block=8, rows=8}"), Not(HasSubstr("transpose"))));
+  EXPECT_THAT(ops_of(matrix_in_blocks(kUint4, 1, false)),
+              AllOf(HasSubstr("const([152,186,220,254,16,50,84,118]) : u8[2,4]"),
+                    HasSubstr("const(0) : u8[2,1]"), HasSubstr("transpose")));
+}
+
+TEST(DequantizeLinearRow, RaisesIntegersWithASign) {
+  EXPECT_THAT(ops_of(matrix_in_blocks(kInt4, 0, false)),
+              AllOf(HasSubstr("const([16,50,84,118,152,186,220,254]) : u8[2,4]"),
+                    Not(HasSubstr("u8[2,1]"))));
+  EXPECT_THAT(ops_of(matrix_in_blocks(kInt4, 0, true)), HasSubstr("const([7,8]) : u8[2,1]"));
 }
 
 TEST(DequantizeLinearRow, ReadsCodesOfFloats) {
