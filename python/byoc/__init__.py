@@ -13,11 +13,11 @@ from byoc_runtime import Bound, Error, Tensor
 from . import plugin
 from ._results import Bench, Doctor, Explanation, Partition, Plugins, Profile, Result, Verification
 from ._tools import (
-    Program, bench, compile, doctor, explain, load, options, partition, place, plugins, profile, report, tune, verify, version,
+    Program, bench, compile, doctor, explain, from_torch, load, options, partition, place, plugins, profile, report, tune, verify, version,
 )
 
 __all__ = [
     "Bench", "Bound", "Doctor", "Error", "Explanation", "Partition", "Plugins", "Profile", "Program", "Result", "Tensor",
-    "Verification", "bench", "compile", "doctor", "explain", "load", "options", "partition", "place", "plugin", "plugins", "profile", "report", "tune",
-    "verify", "version",
+    "Verification", "bench", "compile", "doctor", "explain", "from_torch", "load", "options", "partition", "place", "plugin", "plugins", "profile",
+    "report", "tune", "verify", "version",
 ]

@@ -8,7 +8,7 @@ it with --json; a notebook shows it as a table or a picture.
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, TypeVar, Union
 
 from byoc_runtime import Program as _Program
 from byoc_runtime import _load
@@ -69,6 +69,9 @@ class Program(_Program):
         return report(model, output, **merged)
 
 
+Kind = TypeVar("Kind", bound=Program)
+
+
 def compile(model: Model, *, progress: Progress = None, **options: Any) -> Program:
     """Compiles a model.
 
@@ -85,12 +88,42 @@ def compile(model: Model, *, progress: Progress = None, **options: Any) -> Progr
         byoc.Error: as the command reports it.
         KeyboardInterrupt: at Ctrl-C; nothing is left.
     """
+    return compiled(Program, model, progress, options)
+
+
+def compiled(kind: type[Kind], model: Model, progress: Progress, options: Mapping[str, Any]) -> Kind:
+    """As `compile`, for a class of programs."""
     handle = _work.call("byoc_compile_model", model, options, progress)
     session = _load.session_options(options.get("threads"), _listed(options.get("plugins")), options.get("plugin_options"), True)
-    program = Program(library(), handle, session)
+    program = kind(library(), handle, session)
     program._model = model
     program._compile_options = options
     return program
+
+
+def from_torch(module: Any, args: Any = (), kwargs: Optional[Mapping[str, Any]] = None, *, dynamic_shapes: Any = None,
+               progress: Progress = None, **options: Any) -> Program:
+    """Compiles a module of torch.
+
+    Args:
+        module: a torch.nn.Module in eval mode. Its weights are copied: later changes do not reach the program.
+        args: example inputs, a tuple; values in them that are no tensors are fixed.
+        kwargs: further example inputs by name.
+        dynamic_shapes: sizes that may change, as torch.export has them: {"x": {0: "N"}} or ({0: torch.export.Dim("N")},).
+            A Dim with `max` is open up to it; others get numbers or ranges by `shapes`: {"N": "1..64"}.
+        progress: as for `compile`.
+        options: as for `compile`.
+
+    Returns:
+        A program that takes and returns what the module does, tuples and dicts too, with tensors of torch or arrays.
+
+    Raises:
+        byoc.Error: slug "torch-export" when torch cannot export the module, "torch-training", "torch-writes"; else as
+            `compile`.
+    """
+    from .torch._program import from_torch as made
+
+    return made(module, args, kwargs, dynamic_shapes=dynamic_shapes, progress=progress, **options)
 
 
 def load(source: Union[Path, bytes, bytearray, memoryview], *, threads: Optional[int] = None, plugins: Sequence[Path] = (),

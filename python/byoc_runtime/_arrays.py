@@ -130,7 +130,9 @@ def _described(value: Any, held: list[Any]) -> int:
         try:
             capsule = value.__dlpack__()
         except (BufferError, RuntimeError) as failure:
-            raise cannot_be_read(failure) from None
+            if str(value.dtype) != "torch.bool":           # of which older versions of torch make no capsule
+                raise cannot_be_read(failure) from None
+            return _described(_numpy_of(value), held)
         held.append(capsule)
         found: int = capsule_pointer(capsule, b"dltensor")
         return found
@@ -141,6 +143,14 @@ def _described(value: Any, held: list[Any]) -> int:
     held.append(value)
     held.append(tensor)
     return ctypes.addressof(tensor)
+
+
+def _numpy_of(tensor: Any) -> "np.ndarray[Any, Any]":
+    try:
+        array: "np.ndarray[Any, Any]" = tensor.numpy()
+        return array
+    except (RuntimeError, TypeError) as failure:           # it is sparse, or on another device
+        raise cannot_be_read(failure) from None
 
 
 def cannot_be_read(failure: Exception) -> Error:
