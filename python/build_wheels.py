@@ -104,7 +104,8 @@ def write_metadata(package: str, folder: Path) -> None:
     shutil.copyfile(SOURCE / "LICENSE", info / "LICENSE")
     if package == "byoc":
         (info / "entry_points.txt").write_text(             # cmake.prefix: where scikit-build-core finds the SDK
-            "[console_scripts]\nbyoc = byoc.__main__:main\n\n[cmake.prefix]\nbyoc = byoc.prefix\n")
+            "[console_scripts]\nbyoc = byoc.__main__:main\n\n[cmake.prefix]\nbyoc = byoc.prefix\n\n"
+            "[torch_dynamo_backends]\nbyoc = byoc.torch:backend\n")
 
 
 def make(package: str, build: Path, output: Path) -> Path:

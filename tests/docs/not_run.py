@@ -96,6 +96,7 @@ RULES = (
     Rule(r"tests/fuzz/planted\.py --work", "it rebuilds the plugins forty times", check_help),
     Rule(r"packages/make\.sh", "it packs for minutes, as tests/packages does", check_help),
     Rule(r"python3 -m venv env |env/bin/(python|pip) ", "it makes wheels for a minute, as tests/python does", check_nothing),
+    Rule(r"(LD_LIBRARY_PATH=stand-ins env/bin/python|python3) tests/torch/", "it needs a wheel of torch of 0.5 GB", check_nothing),
     Rule(r"sudo apt-get (install|purge) ", "it changes the machine; tests/packages does it in a Debian of its own",
          check_packages),
     Rule(r"byoc (demo|plugins)\b|cc program\.c|python3 -c \"import byoc|tar -xf dist/|byoc-0\.1\.0|"
