@@ -334,7 +334,7 @@ Converted slice_counted(Graph& graph, const OnnxNode& node) {
   const ValueId x = graph.input(0);
   for (const auto& [k, what] : {std::pair(size_t{1}, "starts"), std::pair(size_t{2}, "ends")}) {
     BYOC_TRY_STATUS(check_is_list(graph, node, k, what));
-    // How many axes are cut is known, or nothing is: an open list has no entries.
+    // An open list has no entries, as if nothing were cut.
     if (!graph.type(graph.input(k)).shape[0].is_static())
       return no_bound(graph, graph.input(k), what);
   }
