@@ -25,6 +25,7 @@ bool is_taken(const Value& value) {
 /// Returns why a node is left before byoc reads it; "" when it is not.
 std::string refusal_of(const Graph& graph, const Node& node) {
   if (graph.is_nested) return "it is in a graph of another node, which ONNX Runtime runs";
+  if (node.domain == kProviderName) return "it is a group that byoc runs";
   if (node.has_graph) return "it runs graphs of its own, which stay with ONNX Runtime";
   if (!node.unreadable.empty()) return cat("ONNX Runtime does not give out ", node.unreadable);
   for (const auto* operands : {&node.inputs, &node.outputs}) {

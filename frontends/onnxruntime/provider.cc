@@ -37,7 +37,10 @@ Status Provider::find(const OrtGraph* ort_graph, OrtEpGraphSupportInfo* info) {
   BYOC_TRY(const Graph graph, read_graph(calls_, ort_graph));
   if (graph.is_nested || graph.nodes.empty()) return {};
   BYOC_TRY(const Capability capability, find_capability(graph, settings_));
-  BYOC_TRY_STATUS(report(graph, capability));
+  // ONNX Runtime calls again after it has inlined functions, with the groups as nodes.
+  const bool is_again = std::ranges::any_of(
+      graph.nodes, [](const Node& node) { return node.domain == kProviderName; });
+  if (!is_again || !capability.groups.empty()) BYOC_TRY_STATUS(report(graph, capability));
   return offer(graph, capability, info);
 }
 
@@ -110,7 +113,7 @@ OrtStatus* Provider::create_state(OrtNodeComputeInfo* self, OrtNodeComputeContex
 OrtStatus* Provider::compute(OrtNodeComputeInfo* self, void*, OrtKernelContext* context) {
   const auto& compiled = *static_cast<Compiled*>(self);
   const Calls& calls = compiled.provider->calls_;
-  return answer(calls, [&] { return compiled.node.run(calls, context); });
+  return answer(calls, [&] { return with_names_of_graph(compiled.node.run(calls, context)); });
 }
 
 }  // namespace byoc::ort

@@ -225,6 +225,15 @@ std::vector<uint32_t> nodes_named_in(std::string_view text) {
   return out;
 }
 
+Status with_names_of_graph(const Status& status) {
+  if (status.ok()) return {};
+  Status out(status.code(), with_names_of_graph(status.message()));
+  if (!status.slug().empty()) out = std::move(out).with_slug(status.slug());
+  if (!status.where().empty()) out = std::move(out).at(with_names_of_graph(status.where()));
+  if (!status.help().empty()) out = std::move(out).with_help(status.help());
+  return out;
+}
+
 std::string with_names_of_graph(std::string_view text) {
   std::string out;
   size_t done = 0;

@@ -60,6 +60,8 @@ inline constexpr std::string_view kNodePrefix = "ort#";
 std::vector<uint32_t> nodes_named_in(std::string_view text);
 /// Returns the text with the names that the nodes have in the graph.
 std::string with_names_of_graph(std::string_view text);
+/// Does the same with the message and the place of an error.
+Status with_names_of_graph(const Status& status);
 
 Model write_model(const Graph& graph, const Group& group, const Constants& constants);
 
