@@ -8,6 +8,7 @@ Run by hand with a torch of the Python index; README.md has how.
 """
 import copy
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -309,6 +310,12 @@ class Backend(unittest.TestCase):
             x = torch.randn(2, 3)
             self.same(fast(x, n, scale), function(x, n, scale))
 
+    def test_numbers_of_modules(self):
+        """With dynamic=True, Dynamo passes the epsilon of a normalisation as an input."""
+        norm = nn.BatchNorm1d(3).eval()
+        self.check(norm, torch.randn(4, 3), dynamic=True)
+        self.assertEqual(self.nodes(), (1, 0), byoc.torch.explain())
+
     def test_sizes_that_depend_on_values(self):
         def function(x):
             return x[x > 0].sum() + x.max()
@@ -403,6 +410,19 @@ class Backend(unittest.TestCase):
 
     def test_found_by_name(self):
         self.assertIn("byoc", torch._dynamo.list_backends())
+
+    def test_found_by_the_entry_point(self):
+        """As where a package is installed: Dynamo loads the backend by its name, before or after it is imported."""
+        folder = Path(tempfile.mkdtemp())
+        info = folder / "byoc-0.1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: byoc\nVersion: 0.1.0\n")
+        (info / "entry_points.txt").write_text("[torch_dynamo_backends]\nbyoc = byoc.torch:backend\n")
+        for first in ("import torch", "import byoc.torch"):
+            text = (f"{first}\nfrom torch._dynamo.backends.registry import lookup_backend\nfound = lookup_backend('byoc')\n"
+                    "import byoc.torch\nassert found is byoc.torch.backend is lookup_backend('byoc')")
+            subprocess.run([sys.executable, "-c", text], check=True,
+                           env={**os.environ, "PYTHONPATH": f"{folder}:{SOURCE / 'python'}"})
 
 
 if __name__ == "__main__":
