@@ -71,7 +71,12 @@ class Writer {
     }
   }
 
-  const std::string& name_of(ValueId value) const { return names_of_[value.node][value.output]; }
+  const std::string& name_of(ValueId value, bool is_nibbles = false) const {
+    const Node& node = function_.nodes[value.node];
+    if (auto* constant = std::get_if<Constant>(&node.kind))
+      return shared_.constants.name({constant->data, node.types[0], is_nibbles});
+    return names_of_[value.node][value.output];
+  }
 
   Names names_of(std::span<const ValueId> values) const {
     Names out;
@@ -79,13 +84,19 @@ class Writer {
     return out;
   }
 
+  Names operands_of(const Node& node) const {
+    Names out;
+    const auto args = function_.args(node);
+    for (size_t k = 0; k < args.size(); ++k)
+      out.push_back(name_of(args[k], reads_nibbles(function_, node, k)));
+    return out;
+  }
+
   void write(uint32_t index) {
     const Node& node = function_.nodes[index];
     std::visit(
         overloaded{[](const Param&) {},
-                   [&](const Constant& constant) {
-                     names_of_[index] = {shared_.constants.name({constant.data, node.types[0]})};
-                   },
+                   [&](const Constant&) {},  // named when it is read, in the form that is read
                    [&](const byoc::Call&) { write_call(index); },
                    [&](const Invoke& invoke) { write_invoke(index, invoke); },
                    [&](const Extern& call) {
@@ -94,6 +105,14 @@ class Writer {
                    },
                    [&](const Control& control) { write_control(index, control); }},
         node.kind);
+  }
+
+  /// Makes the names of nodes differ: an op may become several, and an ONNX node several ops.
+  void name_nodes() {
+    FreshNames names;
+    for (onnx::NodeProto& node : body_.nodes) {
+      if (!node.name().empty()) node.set_name(names.next(node.name()));
+    }
   }
 
   void name_outputs(uint32_t index) {
@@ -113,7 +132,7 @@ class Writer {
       shared_.problems.insert(call.op->name);
       return;
     }
-    Call writer(function_, index, names_of(function_.args(call.args)), names_of_[index], fresh_,
+    Call writer(function_, index, operands_of(function_.nodes[index]), names_of_[index], fresh_,
                 shared_.opset, body_.nodes);
     writer.need(row->opset);
     Status status = call.attrs->has(kOpenShapeAttr) && !row->takes_open_shape
@@ -224,12 +243,31 @@ void set_type(onnx::ValueInfoProto& info, const std::string& name, const TensorT
 }
 
 const std::string& ConstantNames::name(const UsedConstant& constant) {
-  auto [at, is_new] = names_.try_emplace({constant.data, constant.type.id()});
+  auto [at, is_new] = names_.try_emplace(constant.key());
   if (is_new) {
     at->second = cat("constant_", all_.size());
     all_.push_back(constant);
   }
   return at->second;
+}
+
+std::vector<UsedConstant> constants_of(const Function& function) {
+  std::vector<bool> is_plain(function.nodes.size()), has_nibbles(function.nodes.size());
+  for (const Node& node : function.nodes) {
+    const auto args = function.args(node);
+    for (size_t k = 0; k < args.size(); ++k)
+      (reads_nibbles(function, node, k) ? has_nibbles : is_plain)[args[k].node] = true;
+  }
+  for (ValueId result : function.results) is_plain[result.node] = true;
+  std::vector<UsedConstant> out;
+  for (uint32_t k = 0; k < function.nodes.size(); ++k) {
+    const Node& node = function.nodes[k];
+    auto* constant = std::get_if<Constant>(&node.kind);
+    if (constant == nullptr) continue;
+    if (is_plain[k]) out.push_back({constant->data, node.types[0]});
+    if (has_nibbles[k]) out.push_back({constant->data, node.types[0], true});
+  }
+  return out;
 }
 
 Body write_body(const Function& function, const std::vector<std::string>& inputs,

@@ -3,6 +3,7 @@
 // The nodes of one function of a module, with names for its values.
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/export/call.h"
 
@@ -15,7 +16,15 @@ inline constexpr const char* kFunctionDomain = "byoc";
 struct UsedConstant {
   const Buffer* data;
   TypeId type;
+  bool is_nibbles = false;  // written as UINT4, two elements for each byte of the last dim
+
+  using Key = std::tuple<const Buffer*, uint32_t, bool>;
+  Key key() const { return {data, type.id(), is_nibbles}; }
 };
+
+/// Returns the constants of a function in the forms that its nodes read, without those of functions
+/// that it calls. Linear.
+std::vector<UsedConstant> constants_of(const Function& function);
 
 /// Constants of the whole model, each once, in the order in which functions read them, with the
 /// name that they have everywhere.
@@ -25,7 +34,7 @@ class ConstantNames {
   const std::vector<UsedConstant>& all() const { return all_; }
 
  private:
-  std::map<std::pair<const Buffer*, uint32_t>, std::string> names_;
+  std::map<UsedConstant::Key, std::string> names_;
   std::vector<UsedConstant> all_;
 };
 

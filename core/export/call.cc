@@ -77,6 +77,16 @@ void add_attribute(onnx::NodeProto& node, std::string_view name, const AttrValue
   set_value(to, value);
 }
 
+bool reads_nibbles(const Function& function, const Node& node, size_t operand) {
+  auto* call = std::get_if<byoc::Call>(&node.kind);
+  if (call == nullptr) return false;
+  const std::string& name = call->op->name;
+  const size_t codes = name == "matmul_blocks" ? 1 : 0;
+  return (name == "matmul_blocks" || name == "dequantize_blocks") && operand == codes &&
+         call->attrs->i("bits") == 4 &&
+         std::holds_alternative<Constant>(function.nodes[function.args(node)[codes].node].kind);
+}
+
 Call::Call(const Function& function, uint32_t node, Names inputs, Names outputs, FreshNames& names,
            int opset, Nodes& out)
     : function_(function),
@@ -124,7 +134,17 @@ std::string Call::cast(const std::string& input, DType to) {
   return name;
 }
 
+const Buffer* Call::input_data(size_t k) const {
+  auto* constant = std::get_if<Constant>(&function_.nodes[function_.args(call_.args)[k].node].kind);
+  return constant == nullptr ? nullptr : constant->data;
+}
+
 std::string Call::constant(const TensorType& type, const std::vector<std::byte>& bytes) {
+  return constant(onnx_import::dtype_to_onnx(type.dtype), static_extents(type.shape), bytes);
+}
+
+std::string Call::constant(int32_t onnx_dtype, const Ints& extents,
+                           const std::vector<std::byte>& bytes) {
   std::string name = names_.next(cat(outputs_[0], "_c"));
   onnx::NodeProto& node = add("Constant", Names{}, {name});
   node.clear_name();
@@ -132,8 +152,8 @@ std::string Call::constant(const TensorType& type, const std::vector<std::byte>&
   to.set_name("value");
   to.set_type(AttributeProto::TENSOR);
   onnx::TensorProto& tensor = *to.mutable_t();
-  tensor.set_data_type(onnx_import::dtype_to_onnx(type.dtype));
-  for (int64_t extent : static_extents(type.shape)) tensor.add_dims(extent);
+  tensor.set_data_type(onnx_dtype);
+  for (int64_t extent : extents) tensor.add_dims(extent);
   tensor.set_raw_data(bytes.data(), bytes.size());
   return name;
 }
@@ -170,6 +190,13 @@ std::string Call::values(const TensorType& type, const std::vector<double>& elem
       problem_ = cat("\"", text, "\" is no value of ", type.dtype);
   }
   return constant(type, bytes);
+}
+
+std::string Call::nibbles(const Ints& extents, const std::vector<uint8_t>& elements) {
+  std::vector<std::byte> bytes((elements.size() + 1) / 2);
+  for (size_t k = 0; k < elements.size(); ++k)
+    bytes[k / 2] |= static_cast<std::byte>(elements[k] << (k % 2 * 4));
+  return constant(kUint4, extents, bytes);
 }
 
 }  // namespace byoc::onnx_export

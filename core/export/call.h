@@ -11,6 +11,9 @@ namespace byoc::onnx_export {
 using Names = std::vector<std::string>;
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
+/// ONNX's number of the type UINT4, which headers of older versions lack.
+inline constexpr int32_t kUint4 = 21;
+
 /// A name for a value that no other value of the function has.
 class FreshNames {
  public:
@@ -24,6 +27,10 @@ class FreshNames {
 /// Adds an attribute. An empty list and an absent value are left out.
 void add_attribute(onnx::NodeProto& node, std::string_view name, const AttrValue& value);
 
+/// Returns true for a constant operand whose bytes have two integers of 4 bits each: it is written
+/// as UINT4.
+bool reads_nibbles(const Function& function, const Node& node, size_t operand);
+
 class Call {
  public:
   Call(const Function& function, uint32_t node, Names inputs, Names outputs, FreshNames& names,
@@ -36,6 +43,9 @@ class Call {
   const Names& inputs() const { return inputs_; }
   const Names& outputs() const { return outputs_; }
   const TensorType& input_type(size_t k) const;
+  /// Returns the bytes of a constant operand; null for others.
+  const Buffer* input_data(size_t k) const;
+  bool reads_nibbles(size_t k) const { return onnx_export::reads_nibbles(function_, node_, k); }
   const TensorType& output_type(size_t k) const;
   int opset() const { return opset_; }  // of the model that is written
   int needed_opset() const { return needed_; }
@@ -58,11 +68,15 @@ class Call {
   std::string filled(const TensorType& type, double value);  // notes a problem
   /// Returns a constant with these elements, in order.
   std::string values(const TensorType& type, const std::vector<double>& elements);
+  /// Returns a constant of UINT4 with these elements, in order.
+  std::string nibbles(const Ints& extents, const std::vector<uint8_t>& elements);
   /// Returns the reason why a value could not be written, or "".
   const std::string& problem() const { return problem_; }
 
  private:
   std::string constant(const TensorType& type, const std::vector<std::byte>& bytes);
+  std::string constant(int32_t onnx_dtype, const Ints& extents,
+                       const std::vector<std::byte>& bytes);
 
   const Function& function_;
   const Node& node_;

@@ -15,8 +15,9 @@ using namespace onnx_export;
 
 constexpr int kOldestOpset = 17;   // has LayerNormalization; axes of most reductions are attributes
 constexpr int64_t kIrVersion = 8;  // has functions
-constexpr uint64_t kPage = 4096;   // alignment of external data
-constexpr size_t kSmall = 1024;    // constants up to this size stay in the model
+constexpr int64_t kIrOfOpset21 = 10;
+constexpr uint64_t kPage = 4096;  // alignment of external data
+constexpr size_t kSmall = 1024;   // constants up to this size stay in the model
 
 Status refused(const std::set<std::string>& problems) {
   constexpr size_t kShown = 8;
@@ -40,12 +41,12 @@ Result<std::pair<std::vector<Symbol>, FunctionConstants>> functions_of(const IRM
   FunctionConstants used;
   for (Symbol name : order) {
     std::vector<UsedConstant>& mine = used[name];
-    std::set<std::pair<const Buffer*, uint32_t>> seen;
+    std::set<UsedConstant::Key> seen;
     auto add = [&](const UsedConstant& constant) {
-      if (seen.emplace(constant.data, constant.type.id()).second) mine.push_back(constant);
+      if (seen.insert(constant.key()).second) mine.push_back(constant);
     };
+    for (const UsedConstant& constant : constants_of(module.function(name))) add(constant);
     for (const Node& node : module.function(name).nodes) {
-      if (auto* constant = std::get_if<Constant>(&node.kind)) add({constant->data, node.types[0]});
       for (Symbol callee : callees(node)) {
         auto found = used.find(callee);  // the empty name of no callee is not found
         if (found == used.end()) continue;
@@ -114,7 +115,7 @@ class ModelWriter {
                 std::set<std::string>& problems) {
     model_.Clear();
     constants_ = {};
-    model_.set_ir_version(kIrVersion);
+    model_.set_ir_version(opset < 21 ? kIrVersion : kIrOfOpset21);
     model_.set_producer_name("byoc");
     model_.set_producer_version(std::string(version()));
     add_opsets(model_, opset, order.size() > 1);
@@ -178,8 +179,10 @@ class ModelWriter {
     for (const UsedConstant& constant : constants_.all()) {
       onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
       tensor.set_name(constants_.name(constant));
-      tensor.set_data_type(onnx_import::dtype_to_onnx(constant.type->dtype));
+      tensor.set_data_type(constant.is_nibbles ? kUint4
+                                               : onnx_import::dtype_to_onnx(constant.type->dtype));
       for (int64_t extent : static_extents(constant.type->shape)) tensor.add_dims(extent);
+      if (constant.is_nibbles) *tensor.mutable_dims()->rbegin() *= 2;
       auto bytes = constant.data->bytes();
       if (total <= max_inline_bytes || bytes.size() <= kSmall) {
         tensor.set_raw_data(bytes.data(), bytes.size());

@@ -10,7 +10,8 @@ using Table = std::unordered_map<std::string_view, const Row*>;
 
 Table make_table() {
   Table table;
-  for (auto rows : {elementwise_rows(), shape_rows(), reduce_rows(), window_rows(), image_rows()}) {
+  for (auto rows : {elementwise_rows(), shape_rows(), reduce_rows(), window_rows(), image_rows(),
+                    blocks_rows()}) {
     for (const Row& row : rows) table.emplace(row.op, &row);
   }
   return table;

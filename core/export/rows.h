@@ -21,6 +21,7 @@ std::span<const Row> shape_rows();
 std::span<const Row> reduce_rows();
 std::span<const Row> window_rows();
 std::span<const Row> image_rows();
+std::span<const Row> blocks_rows();
 
 /// Returns the row for an op, or null.
 const Row* find_row(std::string_view op);
