@@ -15,11 +15,11 @@ struct ScatterCase {
   uint32_t threads = 1;
 };
 
-te::LoopFunction loops_of(const ScatterCase& s) {
+te::LoopFunction scatter_loops(const ScatterCase& s) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
   ValueId x = f.param("x", {DType::kF32, make_shape(s.into_zeros ? Ints{} : s.shape)});
-  const ValueId places = f.param("places", {DType::kI64, make_shape({count_of(s.indices)})});
+  const ValueId places = f.param("places", {DType::kI64, make_shape(Ints{count_of(s.indices)})});
   const ValueId updates = f.param("updates", {DType::kF32, make_shape(s.indices)});
   if (s.into_zeros) x = f.call("expand", {x}, {{"shape", s.shape}});
   const ValueId at = f.call("reshape", {places}, {{"shape", s.indices}});
@@ -39,8 +39,9 @@ te::LoopFunction loops_of(const ScatterCase& s) {
   return *std::move(loops);
 }
 
-std::vector<float> expected(const ScatterCase& s, const std::vector<float>& x,
-                            const std::vector<int64_t>& places, const std::vector<float>& updates) {
+std::vector<float> scattered(const ScatterCase& s, const std::vector<float>& x,
+                             const std::vector<int64_t>& places,
+                             const std::vector<float>& updates) {
   std::vector<float> y(static_cast<size_t>(count_of(s.shape)), x[0]);
   if (!s.into_zeros) y = x;
   for (size_t k = 0; k < updates.size(); ++k) {
@@ -80,16 +81,17 @@ TEST(Scatter, StoresUpdatesWhereIndicesSay) {
     const auto updates = elements<float>(choose, count, false);
     std::vector<int64_t> places;
     for (int64_t n = 0; n < count; ++n) places.push_back(choose.between(-extent, extent - 1));
-    const Data y = run_loops(loops_of(s), {f32(x), Data::of(DType::kI64, places), f32(updates)},
-                             RunOptions{.threads = s.threads})[0];
-    ASSERT_EQ(y.as<float>(), expected(s, x, places, updates)) << "case " << k;
+    const Data y =
+        run_loops(scatter_loops(s), {f32(x), Data::of(DType::kI64, places), f32(updates)},
+                  RunOptions{.threads = s.threads})[0];
+    ASSERT_EQ(y.as<float>(), scattered(s, x, places, updates)) << "case " << k;
   }
 }
 
 // Neither the zeros, nor the indices in another shape, nor indices from the front are stored.
 TEST(Scatter, ReadsOperandsWhereTheyAre) {
-  const std::string text =
-      te::print(loops_of({.shape = {40, 50}, .indices = {4, 50}, .axis = 0, .into_zeros = true}));
+  const std::string text = te::print(
+      scatter_loops({.shape = {40, 50}, .indices = {4, 50}, .axis = 0, .into_zeros = true}));
   EXPECT_EQ(text.find("workspace expand"), std::string::npos) << text;
   EXPECT_EQ(text.find("workspace reshape"), std::string::npos) << text;
   EXPECT_NE(text.find("workspace scatter_elements.indices: i64[1]"), std::string::npos) << text;

@@ -39,8 +39,8 @@ std::vector<float> relu_of_conv(const VolumeConv& s, const std::vector<float>& x
                                 const std::vector<float>& weight, int& flat) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
-  const ValueId image = f.param("x", {DType::kF32, make_shape({s.n, s.c, s.d, s.h, s.w})});
-  const ValueId w = f.param("w", {DType::kF32, make_shape({s.o, s.c, s.taps, 1, 1})});
+  const ValueId image = f.param("x", {DType::kF32, make_shape(Ints{s.n, s.c, s.d, s.h, s.w})});
+  const ValueId w = f.param("w", {DType::kF32, make_shape(Ints{s.o, s.c, s.taps, 1, 1})});
   ValueId y = f.call("conv3d", {image, w},
                      {{"strides", Ints{s.stride, 1, 1}},
                       {"dilations", Ints{s.dilation, 1, 1}},
