@@ -144,7 +144,7 @@ const Case kCases[] = {
     {"unruly_points", "points", "{\"block\":\"16384\",\"unroll\":\"4\"}"},
     {"unruly_outside", "outside", "\"unroll\":\"1\"} is compiled"},
     {"unruly_first_guess", "first_guess", "is not the one without a point"},
-    {"sizes_refuses", "open_compiles", "with open dims 0: compile fails: needs numbers"},
+    {"sizes_refuses", "open_compiles", "with open dims 0: compile fails: sizes: needs numbers"},
     {"sizes_bounds", "open_values", "it accessed memory past the end of"},
     {"sizes_least", "open_values", "of output 0"},
     {"sizes_shared", "open_threads", "another result while other threads run other sizes"},

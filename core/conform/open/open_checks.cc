@@ -53,8 +53,9 @@ size_t for_samples(const CheckContext& context, const LoadedPlugin& tested, size
       const bool has_others = program.domains.size() > 1;
       for (const OpenSample& sample :
            opened(has_others && of_op % 2 == 0 ? with_constants(program, context.options().seed)
-                                               : program))
-        of_op += try_one(sample);
+                                               : program)) {
+        if (of_op < most) of_op += try_one(sample);
+      }
     }
   }
   return tried;
@@ -85,10 +86,10 @@ Answer with_samples(
   return judged_by(std::move(answer.findings), note);
 }
 
-constexpr size_t kOnce = 1, kPerOp = 4, kEach = SIZE_MAX;
+constexpr size_t kOnce = 1, kPerOp = 3, kEach = SIZE_MAX;
 
 Answer check_compiles(CheckContext& context) {
-  return with_samples(context, context.is_full() ? kEach : kPerOp,
+  return with_samples(context, context.is_full() ? kEach : kOnce,
                       [](const LoadedPlugin& tested, const OpenSample& sample, Findings& out) {
                         auto loaded = load_function(tested, sample.label, sample.module);
                         if (!loaded.ok() && loaded.status().code() != Code::kDeclined)

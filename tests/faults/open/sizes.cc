@@ -58,11 +58,11 @@ class SizesPlugin : public Plugin {
                                               : Verdict::no("not relu or negative");
   }
   std::unique_ptr<Kernel> compile(Function& function) override {
-    if (function.graph.nodes.size() != 1 || !function.graph.constants.empty())
-      throw Declined("more than one op, or of a constant", 0);
-    if (the_fault == kRefuses && !function.graph.sizes.empty())
-      throw Error(BYOC_INTERNAL, "needs numbers");
-    return std::make_unique<SizesKernel>(function.graph);
+    const Graph& graph = function.graph;
+    if (graph.nodes.size() != 1 || !graph.constants.empty() || !is_taken(graph, graph.nodes[0]))
+      throw Declined("more than one op, another one, or a constant", 0);
+    if (the_fault == kRefuses && !graph.sizes.empty()) throw Error(BYOC_INTERNAL, "needs numbers");
+    return std::make_unique<SizesKernel>(graph);
   }
 };
 
