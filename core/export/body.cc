@@ -107,14 +107,6 @@ class Writer {
         node.kind);
   }
 
-  /// Makes the names of nodes differ: an op may become several, and an ONNX node several ops.
-  void name_nodes() {
-    FreshNames names;
-    for (onnx::NodeProto& node : body_.nodes) {
-      if (!node.name().empty()) node.set_name(names.next(node.name()));
-    }
-  }
-
   void name_outputs(uint32_t index) {
     for (uint32_t k = 0; k < function_.nodes[index].types.size(); ++k) {
       auto result = result_names_.find({index, k});

@@ -73,7 +73,8 @@ TEST_F(ExportBlocks, NamesEachNodeOnce) {
     return %1 })");
   std::set<std::string> names;
   for (const onnx::NodeProto& node : model_.graph().node()) {
-    if (!node.name().empty()) EXPECT_TRUE(names.insert(node.name()).second) << node.name();
+    if (node.name().empty()) continue;
+    EXPECT_TRUE(names.insert(node.name()).second) << node.name();
   }
   EXPECT_TRUE(names.contains("node"));
 }
