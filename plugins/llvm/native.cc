@@ -116,9 +116,10 @@ class TableModule {
     auto* run =
         llvm::cast<llvm::Function>(module_.getOrInsertFunction(kernel.symbol, type).getCallee());
     run->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    return global(llvm::ConstantStruct::getAnon({header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN),
-                                                 run, u64(kernel.workspace_bytes), u64(64),
-                                                 text(signature), u64(signature.size())}));
+    const std::string by_sizes;  // workspaces have their bytes
+    return global(llvm::ConstantStruct::getAnon(
+        {header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN), run, u64(kernel.workspace_bytes),
+         u64(64), text(signature), u64(signature.size()), text(by_sizes), u64(by_sizes.size())}));
   }
 
   const Machine& machine_;
