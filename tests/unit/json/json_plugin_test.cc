@@ -224,11 +224,9 @@ TEST(JsonPlugin, RunsWithoutAllocatingAndFromManyThreads) {
   EXPECT_EQ(status, nullptr);
 }
 
-TEST(JsonPlugin, DeclinesWithTheNodeAndTheReason) {
+TEST(JsonPlugin, TakesSizesWithoutBoundsAndDeclinesExterns) {
   Compiled compiled("fn main(%x: f32[2], %n: f32[N]) { %0 = relu(%x)  %1 = relu(%n)  return %0 }");
-  EXPECT_EQ(compiled.result.status.code(), Code::kDeclined);
-  EXPECT_EQ(compiled.result.function, 0);
-  EXPECT_THAT(compiled.result.status.message(), HasSubstr("dim N is symbolic"));
+  EXPECT_TRUE(compiled.result.status.ok()) << compiled.result.status.to_string();
   Compiled external(
       "fn main(%x: f32[2]) { %0 = relu(%x)  %1 = call_dps_packed(@e, %x) : f32[2]  return %1 }");
   EXPECT_FALSE(external.result.status.ok());
@@ -249,9 +247,7 @@ TEST(JsonPlugin, JudgesByTheReferenceKernels) {
       judged("fn main(%x: f32[2]) { %0 = const(1) : f32[100,2]  %1 = add(%x, %0)  return %1 }")
           .accept,
       Verdict::kYes);  // judge gets no bytes of constants
-  Verdict symbolic = judged("fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }");
-  EXPECT_EQ(symbolic.accept, Verdict::kNo);
-  EXPECT_THAT(symbolic.reason, HasSubstr("dim N is symbolic"));
+  EXPECT_EQ(judged("fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }").accept, Verdict::kYes);
 }
 
 }  // namespace

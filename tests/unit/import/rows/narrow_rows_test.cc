@@ -79,7 +79,7 @@ TEST(DequantizeLinearRow, KeepsConstantMatricesInBlocksPacked) {
                     HasSubstr("{block=8, rows=8}"), Not(HasSubstr("transpose"))));
   EXPECT_THAT(ops_of(matrix_in_blocks(kUint4, 1, false)),
               AllOf(HasSubstr("const([152,186,220,254,16,50,84,118]) : u8[2,4]"),
-                    HasSubstr("const(0) : u8[2,1]"), HasSubstr("transpose")));
+                    HasSubstr("const([0,0]) : u8[2,1]"), HasSubstr("transpose")));
 }
 
 TEST(DequantizeLinearRow, RaisesIntegersWithASign) {
