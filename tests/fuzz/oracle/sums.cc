@@ -168,6 +168,7 @@ Result<Values> scale_of_blocks(const Call& call) {
   const OpDef* dequantize = all_ops().find("dequantize_blocks");
   Attrs attrs = call.attrs;
   attrs.set("rows", call.shape().back().extent());
+  attrs.set("to", DType::kF32);
   const Bytes none = from_elements(codes.type, Values(magnitudes(codes).size(), 0));
   const Bytes scales = from_elements(scale.type, magnitudes(scale));
   const std::vector<TypeId> in = {codes.type, scale.type};
