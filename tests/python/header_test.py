@@ -71,7 +71,7 @@ class Header(unittest.TestCase):
                  "KernelInfo": "byoc_kernel_info", "Call": "byoc_call", "Sink": "byoc_sink", "Save": "byoc_save",
                  "Plugin": "byoc_plugin"}
         # A struct may have more fields in the header, of services and minors that plugins in Python do not use.
-        longer = {"byoc_host", "byoc_plugin", "byoc_verdict", "byoc_load", "byoc_compile", "byoc_call"}
+        longer = {"byoc_host", "byoc_plugin", "byoc_verdict", "byoc_load", "byoc_compile", "byoc_call", "byoc_kernel_info"}
         structs = {"byoc_tensor_info": _c.TensorInfo, "byoc_watch": _c.Watch, "DLTensor": _c.DLTensor,
                    "DLDataType": _c.DLDataType, "DLDevice": _c.DLDevice,
                    **{c: getattr(_abi, python) for python, c in names.items()}}
