@@ -89,6 +89,19 @@ void check_resize_open(const Graph& graph) {
   }
 }
 
+// Halves the largest numbers until all tensors are countable. Runs of more are errors.
+Sizes countable(const Graph& graph, Sizes sizes) {
+  auto fits = [&] { return std::ranges::all_of(sdk::at_sizes(graph, sizes).types, is_countable); };
+  while (!fits()) {
+    const auto largest = std::max_element(sizes.begin(), sizes.end());
+    const auto k = static_cast<size_t>(largest - sizes.begin());
+    const int64_t half = std::max(graph.size_ranges[k].min, *largest / 2);
+    if (half == *largest) break;  // the region is then refused
+    *largest = half;
+  }
+  return sizes;
+}
+
 }  // namespace
 
 Sizes nominal_sizes(const Graph& graph) {
@@ -111,6 +124,7 @@ std::vector<Sizes> sizes_to_try(const Graph& graph) {
     Sizes sizes;
     for (size_t k = 0; k < graph.size_ranges.size(); ++k)
       sizes.push_back(is_least(k) ? graph.size_ranges[k].min : graph.size_ranges[k].max);
+    sizes = countable(graph, std::move(sizes));
     if (std::find(out.begin(), out.end(), sizes) == out.end()) out.push_back(std::move(sizes));
   };
   add([](size_t) { return false; });

@@ -241,6 +241,34 @@ TEST(OnednnOpen, RefusesByName) {
               HasSubstr("at some of the open sizes"));
 }
 
+// oneDNN counts elements in 32 bits: 65536 * 65536 rows ended the process.
+TEST(OnednnOpen, TakesBoundsWithMoreElementsThanItCanCount) {
+  Byoc byoc;
+  const std::string model =
+      byoc.write("m.ir", R"(fn main(%x: f32[1<=B<=65536,1<=T<=65536,4], %w: f32[4,3]) {
+    %0 = matmul(%x, %w)
+    %1 = transpose(%x) {perm=[0,2,1]}
+    %2 = matmul(%x, %1)
+    %3 = softmax(%2)
+    return %0, %3
+  })");
+  const std::string artifact = byoc.file("m.byoc");
+  Ran ran = byoc("compile " + model + " --compiler onednn --default json -o " + artifact);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ran = byoc("run " + artifact + " --shape B=2 --shape T=3 --input x=random --input w=random");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("f32[2,3,3]"));
+}
+
+TEST(OnednnOpen, RefusesElementsThatItCannotCount) {
+  EXPECT_THAT(explanation_of(R"(fn main(%x: f32[65536,65536,4], %w: f32[4,3]) {
+    %0 = matmul(%x, %w) loc("product")
+    return %0
+  })",
+                             "product"),
+              HasSubstr("products of oneDNN of more than 2147483647 elements"));
+}
+
 TEST(OnednnOpen, ResizesImagesOfOpenExtents) {
   const char* text = R"(fn main(%x: f32[1<=N<=3,2,3<=H<=9,5]) {
     %0 = resize(%x) {scales=[1.0,1.0,2.0,2.0], coordinates="asymmetric", nearest="floor"}

@@ -2,6 +2,7 @@
 #include "region/region.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "library/check.h"
 #include "region/chain.h"
@@ -214,9 +215,23 @@ Region RegionReader::read() {
   return std::move(region_);
 }
 
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+
 }  // namespace
 
+bool is_countable(const Type& type) {
+  int64_t count = 1;
+  return std::ranges::all_of(type.dims, [&](int64_t dim) {
+    return !__builtin_mul_overflow(count, std::max<int64_t>(dim, 1), &count) && count <= kMost;
+  });
+}
+
 Region read_region(const Graph& graph, const ChainRules& rules) {
+  for (const Type& type : graph.types) {
+    if (type.is_static() && !is_countable(type))
+      throw Refusal{"a tensor is " + type.text() + ", and products of oneDNN of more than " +
+                    std::to_string(kMost) + " elements end the process"};
+  }
   return RegionReader(graph, rules).read();
 }
 

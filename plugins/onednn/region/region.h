@@ -82,8 +82,12 @@ struct ChainRules {
   bool keeps_nan = false;  // ops that lose NaN as post-ops are units of their own
 };
 
+/// Returns true for a type whose elements can be counted in 32 bits. Products of oneDNN do so in
+/// some places, and divide by a count of 0 where it wraps around.
+bool is_countable(const Type& type);
+
 /// Reads a region. Nodes point into `graph`. Throws Refusal where a composite is no chain after its
-/// first op.
+/// first op, and where a tensor is not countable.
 Region read_region(const Graph& graph, const ChainRules& rules);
 
 }  // namespace byoc::onednn
