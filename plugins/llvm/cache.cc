@@ -105,15 +105,20 @@ sdk::KnobSpace space_of(Reader reader) {
 
 std::optional<Kernel> KernelCache::find(const std::string& symbol) const {
   const auto bytes = files_.find(symbol);
-  if (!bytes || bytes->size() < 2 * sizeof(uint64_t)) return std::nullopt;
+  if (!bytes) return std::nullopt;
   Reader reader(*bytes);
-  const uint64_t workspace_bytes = reader.number(), has_tiles = reader.number();
-  return Kernel{symbol, bytes->substr(2 * sizeof(uint64_t)), workspace_bytes, has_tiles != 0};
+  Kernel out{symbol};
+  out.workspace.bytes = reader.number();
+  out.workspace.by_sizes = reader.text();
+  out.has_tiles = reader.number() != 0;
+  out.object = reader.rest();
+  return out;
 }
 
 void KernelCache::put(const Kernel& kernel) const {
   std::string bytes;
-  put_number(bytes, kernel.workspace_bytes);
+  put_number(bytes, kernel.workspace.bytes);
+  put_text(bytes, kernel.workspace.by_sizes);
   put_number(bytes, kernel.has_tiles ? 1 : 0);
   files_.put(kernel.symbol, bytes + kernel.object);
 }

@@ -139,7 +139,7 @@ Result<ConstantCode> link_constants(std::span<const ConstantKernel* const> kerne
   for (const ConstantKernel* constants : kernels) {
     BYOC_CHECK(constants != nullptr && constants->kernel != nullptr, "constants have a kernel");
     functions.push_back(constants->kernel.get());
-    out.makers.push_back({constants->kernel->workspace_bytes, constants->output_bytes});
+    out.makers.push_back({constants->kernel->workspace.bytes, constants->output_bytes});
   }
   BYOC_TRY(out.object, link_native(functions, machine));
   return out;

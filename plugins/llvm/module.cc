@@ -11,14 +11,15 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr std::string_view kTrailer = "byoc-llvm-module/4";
+constexpr std::string_view kTrailer = "byoc-llvm-module/5";
 
 std::string pack(const std::vector<Signature>& functions, const Packing& packing) {
   std::string out;
   put_number(out, functions.size());
   for (const Signature& f : functions) {
     put_text(out, f.symbol);
-    for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace_bytes}) put_number(out, x);
+    for (uint64_t x : {uint64_t{f.n_in}, uint64_t{f.n_out}, f.workspace.bytes}) put_number(out, x);
+    put_text(out, f.workspace.by_sizes);
     put_number(out, f.constants.size());
     for (const std::string& key : f.constants) {
       BYOC_CHECK(key.size() == sizeof byoc_const::key, "a key of ", key.size(), " bytes");
@@ -40,9 +41,11 @@ std::string pack(const std::vector<Signature>& functions, const Packing& packing
   return out.append(kTrailer);
 }
 
-/// Returns the offset of the addresses that run hands to the code, after the code's own part
-/// of the workspace.
-uint64_t table_offset(const Signature& s) { return (s.workspace_bytes + 63) / 64 * 64; }
+/// Returns the bytes of the addresses that run hands to the code. They are at the begin of the
+/// workspace; the code's own part, whose bytes may depend on the sizes of a run, follows them.
+uint64_t table_bytes(const Signature& s, size_t constants) {
+  return ((s.n_in + s.n_out + constants) * sizeof(void*) + 63) / 64 * 64;
+}
 
 class Unloadable : public sdk::Kernel {
  public:
@@ -65,7 +68,7 @@ class NativeModule::Kernel : public sdk::Kernel {
   }
   void run(const sdk::Call& call) const override {
     char* workspace = static_cast<char*>(call.workspace());
-    void** data = reinterpret_cast<void**>(workspace + table_offset(signature_));
+    void** data = reinterpret_cast<void**>(workspace);
     void** next = data;
     for (uint32_t k = 0; k < signature_.n_in; ++k)
       *next++ = const_cast<char*>(call.in_data<char>(k));
@@ -75,7 +78,7 @@ class NativeModule::Kernel : public sdk::Kernel {
     failure.h = {sizeof failure, BYOC_TAG_NATIVE_FAILURE, nullptr};
     byoc_native_call native{{sizeof native, BYOC_TAG_NATIVE_CALL, nullptr},
                             data,
-                            workspace,
+                            workspace + table_bytes(signature_, constants_.size()),
                             sdk::host().table(),
                             call.raw().call_id,
                             &failure};
@@ -128,9 +131,11 @@ sdk::Module::Entry NativeModule::find(std::string_view symbol) {
   size_t k = static_cast<size_t>(found - functions_.begin());
   if (!kernels_[k]) kernels_[k] = make_kernel(k);
   sdk::KernelInfo info;
-  uint64_t addresses =
-      found->n_in + found->n_out + constants_[k].held.size() + constants_[k].packed.size();
-  info.workspace_bytes = table_offset(*found) + addresses * sizeof(void*);
+  const uint64_t table =
+      table_bytes(*found, constants_[k].held.size() + constants_[k].packed.size());
+  info.workspace_bytes = table + found->workspace.bytes;
+  if (!found->workspace.by_sizes.empty())
+    info.open_workspace = cat(table, "+", found->workspace.by_sizes);
   info.implementation = "llvm";
   info.n_in = found->n_in;
   info.n_out = found->n_out;
@@ -165,7 +170,8 @@ SavedModule read_saved(std::string_view blob) {
     f.symbol = std::string(reader.text());
     f.n_in = static_cast<uint32_t>(reader.number());
     f.n_out = static_cast<uint32_t>(reader.number());
-    f.workspace_bytes = reader.number();
+    f.workspace.bytes = reader.number();
+    f.workspace.by_sizes = std::string(reader.text());
     for (uint64_t keys = reader.number(); keys > 0; --keys)
       f.constants.emplace_back(reader.raw(sizeof byoc_const::key));
     f.types = std::string(reader.text());

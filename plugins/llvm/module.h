@@ -14,7 +14,7 @@ namespace byoc::llvm_plugin {
 struct Signature {
   std::string symbol;
   uint32_t n_in = 0, n_out = 0;
-  uint64_t workspace_bytes = 0;
+  Workspace workspace = {};
   std::vector<std::string> constants;   // keys of the function's constants, 16 bytes each
   std::string types;                    // of inputs and outputs: byoc_kernel_info::signature
   std::vector<uint8_t> const_use = {};  // byoc_const_use per constant; empty: all are kept

@@ -59,8 +59,8 @@ Result<Optimised> emit_optimised(const te::LoopFunction& function, const std::st
   auto context = std::make_unique<llvm::LLVMContext>();
   BYOC_TRY(auto target, make_target_machine(machine, effort));
   BYOC_TRY(Emitted emitted, emit_function(function, symbol, machine, *target, options, *context));
-  BYOC_CHECK(emitted.workspace_bytes % 64 == 0, symbol, " has a workspace of ",
-             emitted.workspace_bytes, " bytes, which are no whole lines");
+  BYOC_CHECK(emitted.workspace.bytes % 64 == 0, symbol, " has a workspace of ",
+             emitted.workspace.bytes, " bytes, which are no whole lines");
   optimise(*emitted.module, *target, effort);
   return Optimised{std::move(context), std::move(target), std::move(emitted)};
 }
@@ -116,9 +116,9 @@ class TableModule {
     auto* run =
         llvm::cast<llvm::Function>(module_.getOrInsertFunction(kernel.symbol, type).getCallee());
     run->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    const std::string by_sizes;  // workspaces have their bytes
+    const std::string& by_sizes = kernel.workspace.by_sizes;
     return global(llvm::ConstantStruct::getAnon(
-        {header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN), run, u64(kernel.workspace_bytes),
+        {header(sizeof(byoc_native_fn), BYOC_TAG_NATIVE_FN), run, u64(kernel.workspace.bytes),
          u64(64), text(signature), u64(signature.size()), text(by_sizes), u64(by_sizes.size())}));
   }
 
@@ -142,7 +142,8 @@ Result<Kernel> compile_kernel(const te::LoopFunction& function, const std::strin
                               const Machine& machine, const EmitOptions& options) {
   BYOC_TRY(Optimised code, emit_optimised(function, symbol, machine, options));
   BYOC_TRY(std::string object, generate(*code.emitted.module, *code.target, CodeKind::kObject));
-  return Kernel{symbol, std::move(object), code.emitted.workspace_bytes, code.emitted.has_tiles};
+  return Kernel{symbol, std::move(object), std::move(code.emitted.workspace),
+                code.emitted.has_tiles};
 }
 
 Result<Listings> list_kernel(const te::LoopFunction& function, const Machine& machine,

@@ -11,7 +11,7 @@ namespace byoc::llvm_plugin {
 /// The machine code of one loop function, which its symbol names.
 struct Kernel {
   std::string symbol, object;
-  uint64_t workspace_bytes = 0;
+  Workspace workspace = {};
   bool has_tiles = false;  // the code uses the registers of kTiles
 };
 /// Returns a name made of the function and of the options it is compiled with: equal names

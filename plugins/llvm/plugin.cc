@@ -143,11 +143,11 @@ std::string key_of(const byoc_const& constant) {
   return {reinterpret_cast<const char*>(constant.key), sizeof constant.key};
 }
 
-Signature signature_of(sdk::Function& function, uint64_t workspace_bytes) {
+Signature signature_of(sdk::Function& function, const Workspace& workspace) {
   Signature out{function.graph.symbol,
                 static_cast<uint32_t>(function.graph.inputs.size()),
                 static_cast<uint32_t>(function.graph.outputs.size()),
-                workspace_bytes,
+                workspace,
                 {},
                 function.graph.signature()};
   for (size_t c = 0; c < function.constants.size(); ++c)
@@ -282,7 +282,7 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
     native_signatures.push_back(native_signature(function.graph, kernels.constants[f], packed[f]));
     constants.push_back(constants_of(function, kernels.constants[f], std::move(packed[f])));
     Signature& signature =
-        signatures.emplace_back(signature_of(function, kernels.of_function[f]->workspace_bytes));
+        signatures.emplace_back(signature_of(function, kernels.of_function[f]->workspace));
     if (const auto& loops = kernels.constants[f])
       signature.packed_from.emplace(loops->reads.begin(), loops->reads.end());
   }

@@ -54,7 +54,7 @@ Layout layout_of(const LinkedSequence& linked) {
   size_t most = 0;
   uint64_t inner = 0;
   for (const Sequence::Call& call : linked.sequence.calls) most = std::max(most, call.args.size());
-  for (const auto& piece : linked.pieces) inner = std::max(inner, piece->workspace_bytes);
+  for (const auto& piece : linked.pieces) inner = std::max(inner, piece->workspace.bytes);
   Layout out;
   out.arena = rounded(most * sizeof(void*));
   out.inner = out.arena + rounded(linked.sequence.arena_bytes);

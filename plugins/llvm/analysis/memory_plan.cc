@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <span>
+#include <string>
 
 #include "byoc/base/arena.h"
 #include "byoc/base/check.h"
@@ -14,7 +17,10 @@ namespace byoc::llvm_plugin {
 namespace {
 
 constexpr uint64_t kMaxStackBytes = 64 << 10;  // per function; other tensors use the workspace
-constexpr uint64_t kAlign = 64;
+constexpr int64_t kAlign = 64;
+// Tiles inside of loops have memory for the largest sizes up to these bytes, above it for the sizes
+// of the run.
+constexpr uint64_t kMaxTileBytes = 16 << 20;
 
 // Keeps rows of the largest size from being a multiple of a page, as all would share a few
 // places of the first cache.
@@ -23,6 +29,71 @@ void spread_rows(Home& home) {
   const size_t item = dtype_size(home.tensor.dtype());
   if (home.elements > 0 && home.bytes() % kPage == 0)
     home.elements += static_cast<int64_t>(kAlign / item);
+}
+
+te::Expr rounded(const te::Expr& bytes) {
+  return te::simplify(te::floor_div(bytes + (kAlign - 1), kAlign) * kAlign);
+}
+
+// Returns the bytes of a tensor in a run: a number for a tile with memory for the largest sizes.
+te::Expr bytes_of(const Home& home) {
+  if (!home.is_open || home.is_spread) return rounded(static_cast<int64_t>(home.bytes()));
+  te::Expr out = static_cast<int64_t>(dtype_size(home.tensor.dtype()));
+  for (const te::Expr& extent : home.tensor.shape()) out = out * extent;
+  return rounded(te::simplify(out));
+}
+
+// Memory that statements `first` to `last` use, and the offset that it gets.
+struct Piece {
+  uint32_t first = 0, last = 0;
+  te::Expr bytes;
+  te::Expr* offset = nullptr;
+};
+
+// Places the pieces whose bytes are numbers, and returns the bytes of all of them.
+int64_t place_fixed(std::span<const Piece> pieces) {
+  std::vector<Lifetime> lifetimes;
+  std::vector<te::Expr*> offsets;
+  for (const Piece& piece : pieces) {
+    const auto bytes = te::as_int(piece.bytes);
+    if (!bytes) continue;
+    lifetimes.push_back({static_cast<uint64_t>(*bytes), piece.first, piece.last});
+    offsets.push_back(piece.offset);
+  }
+  const ArenaPlan arena = plan_arena(lifetimes);
+  BYOC_CHECK(arena.offsets.size() == offsets.size(), offsets.size(), " lifetimes have ",
+             arena.offsets.size(), " places");
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    BYOC_CHECK(arena.offsets[k] + lifetimes[k].bytes <= arena.bytes, "a tensor at ",
+               arena.offsets[k], " ends after ", arena.bytes, " bytes");
+    *offsets[k] = static_cast<int64_t>(arena.offsets[k]);
+  }
+  return static_cast<int64_t>(arena.bytes);
+}
+
+// Places the others after them, and returns the end. Pieces of equal expressions share memory where
+// they do not live at the same time; which of two others is larger depends on the run.
+te::Expr place_open(std::span<const Piece> pieces, te::Expr end) {
+  struct Block {
+    uint32_t last;
+    te::Expr offset;
+  };
+  std::map<std::string, std::vector<Block>> blocks;  // by bytes
+  for (const Piece& piece : pieces) {
+    if (te::as_int(piece.bytes)) continue;
+    std::vector<Block>& same = blocks[te::print(piece.bytes)];
+    const auto free =
+        std::ranges::find_if(same, [&](const Block& block) { return block.last < piece.first; });
+    if (free != same.end()) {
+      free->last = piece.last;
+      *piece.offset = free->offset;
+      continue;
+    }
+    same.push_back({piece.last, end});
+    *piece.offset = end;
+    end = te::simplify(end + piece.bytes);
+  }
+  return end;
 }
 
 // Numbers statements in the order of a walk. The live range of a tensor is from the first to the
@@ -43,12 +114,12 @@ class Planner {
     uint32_t enter;
     std::vector<const void*> touched;  // tensors allocated directly outside of this loop
   };
-  Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset, bool is_spread = false);
+  Status add(const te::Tensor& tensor, Home::Kind kind, uint64_t number, bool is_spread = false);
   Status walk(const te::Stmt& stmt);
   Status walk_loop(const te::StmtNode& node, const te::For& loop);
   Status walk_alloc(const te::Alloc& alloc);
   void touch(const te::Tensor& tensor);
-  void place(const te::StmtNode* parallel, uint64_t& bytes);
+  void place(const te::StmtNode* parallel, te::Expr& bytes);
 
   MemoryPlan plan_;
   std::unordered_map<const void*, LiveRange> live_ranges_;
@@ -60,9 +131,9 @@ class Planner {
   uint64_t stack_bytes_ = 0;
 };
 
-Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset, bool is_spread) {
+Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t number, bool is_spread) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
-  Home home{kind, offset, tensor, {}, {}, 1};
+  Home home{kind, number, tensor, {}, {}, 1};
   for (const te::Expr& extent : tensor.shape()) {
     const te::Interval bounds = te::bounds_of(extent);
     const bool is_open = te::is_of_sizes(extent) && bounds.hi < kMostElements;
@@ -86,6 +157,7 @@ Status Planner::add(const te::Tensor& tensor, Home::Kind kind, uint64_t offset, 
   }
   home.has_open_steps = std::ranges::any_of(
       home.steps, [](const te::Expr& one) { return !te::as_int(one).has_value(); });
+  home.is_spread = is_spread;
   plan_.homes.insert_or_assign(tensor.id(), std::move(home));
   return {};
 }
@@ -109,6 +181,8 @@ Status Planner::walk_alloc(const te::Alloc& alloc) {
   // Tiles that one iteration makes and reads have the strides of the largest size: addresses are
   // then one register and a number.
   BYOC_TRY_STATUS(add(alloc.tensor, Home::kWorkspace, 0, !loops_.empty()));
+  if (!loops_.empty() && plan_.homes.at(id).bytes() > kMaxTileBytes)
+    BYOC_TRY_STATUS(add(alloc.tensor, Home::kWorkspace, 0));
   Home& home = plan_.homes.at(id);
   if (alloc.scope == te::Scope::kStack && stack_bytes_ + home.bytes() <= kMaxStackBytes) {
     home.kind = Home::kStack;
@@ -175,32 +249,23 @@ Status Planner::walk(const te::Stmt& stmt) {
 
 // Places the tensors of one parallel loop in its slot. With null, places the tensors outside of all
 // parallel loops and the slots of every parallel loop in the workspace.
-void Planner::place(const te::StmtNode* parallel, uint64_t& bytes) {
-  std::vector<Lifetime> lifetimes;
-  std::vector<uint64_t*> offsets;
-  auto add_range = [&](const LiveRange& range, uint64_t size, uint64_t& offset) {
-    if (range.first > range.last) return;  // never touched
-    lifetimes.push_back({(size + kAlign - 1) / kAlign * kAlign, range.first, range.last});
-    offsets.push_back(&offset);
-  };
+void Planner::place(const te::StmtNode* parallel, te::Expr& bytes) {
+  std::vector<Piece> pieces;
   for (const void* id : allocs_) {
     const LiveRange& range = live_ranges_.at(id);
     Home& home = plan_.homes.at(id);
-    if (range.parallel == parallel) add_range(range, home.bytes(), home.offset);
+    if (range.parallel == parallel && range.first <= range.last)
+      pieces.push_back({range.first, range.last, bytes_of(home), &home.offset});
   }
   for (const te::StmtNode* node : parallels_) {
     ParallelPlan& region = plan_.parallel[node];
-    if (parallel == nullptr && region.slot_bytes > 0)
-      add_range(live_ranges_.at(node), region.slot_bytes * plan_.slots, region.offset);
+    const LiveRange& range = live_ranges_.at(node);
+    if (parallel != nullptr || !region.has_slots() || range.first > range.last) continue;
+    const te::Expr all = te::simplify(region.slot_bytes * static_cast<int64_t>(plan_.slots));
+    pieces.push_back({range.first, range.last, all, &region.offset});
   }
-  ArenaPlan arena = plan_arena(lifetimes);
-  BYOC_CHECK(arena.offsets.size() == offsets.size(), offsets.size(), " lifetimes have ",
-             arena.offsets.size(), " places");
-  for (size_t k = 0; k < offsets.size(); ++k) *offsets[k] = arena.offsets[k];
-  for (size_t k = 0; k < offsets.size(); ++k)
-    BYOC_CHECK(*offsets[k] + lifetimes[k].bytes <= arena.bytes, "a tensor at ", *offsets[k],
-               " ends after ", arena.bytes, " bytes");
-  bytes = arena.bytes;
+  const int64_t fixed = place_fixed(pieces);
+  bytes = place_open(pieces, fixed);
 }
 
 Result<MemoryPlan> Planner::plan(const te::LoopFunction& function) {

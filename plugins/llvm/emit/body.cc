@@ -282,6 +282,14 @@ void Body::mark_loop(llvm::BranchInst* latch) {
   latch->setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
+// Returns an address after `base`. An offset by sizes is the same in the whole function.
+llvm::Value* Body::bytes_after(Value base, const te::Expr& offset) {
+  if (const auto fixed = te::as_int(offset))
+    return builder_.CreateConstGEP1_64(builder_.getInt8Ty(), base, static_cast<uint64_t>(*fixed));
+  values_.begin_statement();
+  return builder_.CreateGEP(builder_.getInt8Ty(), base, values_.value(offset));
+}
+
 Status Body::emit_let(const te::Let& let) {
   values_.begin_statement();
   values_.bind_value(let.var, let.value);
@@ -305,7 +313,7 @@ Status Body::emit_alloc(const te::Alloc& alloc) {
     memory->setAlignment(llvm::Align(32));
     base = memory;
   } else {
-    base = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), from, home.offset);
+    base = bytes_after(from, home.offset);
   }
   values_.set_base(alloc.tensor.id(), base);
   Status status = emit(alloc.body);

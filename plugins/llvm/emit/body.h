@@ -50,6 +50,7 @@ class Body {
 
  private:
   struct Captures;
+  Value bytes_after(Value base, const te::Expr& offset);
   Status emit_block(const te::Block& block);
   size_t emit_rows(std::span<const te::Stmt> stmts);
   std::optional<te::For> in_turns(const te::For& loop) const;
@@ -89,17 +90,16 @@ class Body {
                              const ParallelPlan& plan);
   Value store_context(const std::vector<Value>& fields);
   Status run_parallel(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
-                      bool with_slots);
+                      const ParallelPlan& plan);
   // The iterations of a loop with slots, in `count` pieces.
   struct Pieces {
-    Value extent, count, is_by_worker;
+    Value extent, count, is_by_worker, slot_bytes;
   };
   Value workers();
   Value grain_of(Value extent, Value workers);
-  Pieces pieces_of(Value extent, Value workers);
+  Pieces pieces_of(Value extent, Value workers, const ParallelPlan& plan);
   // Emits the body of a thunk: calls `range` for the pieces from its argument 1 to argument 2.
-  void call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces,
-                   uint64_t slot_bytes);
+  void call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces);
   Value host_field(size_t offset, llvm::Type* type);
   void return_if_failed(Value result);
 

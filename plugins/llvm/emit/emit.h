@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "byoc/te/stmt.h"
+#include "plugins/llvm/analysis/workspace.h"
 #include "plugins/llvm/machine/machine.h"
 
 namespace llvm {
@@ -21,8 +22,8 @@ struct EmitOptions {
 };
 struct Emitted {
   std::unique_ptr<llvm::Module> module;
-  uint64_t workspace_bytes = 0;  // aligned to 64
-  bool has_tiles = false;        // it uses the registers of kTiles
+  Workspace workspace;
+  bool has_tiles = false;  // it uses the registers of kTiles
 };
 /// Emits `function`. The call's data are its inputs, then its outputs.
 /// Errors: kUnimplemented, which names the construct that cannot be emitted.

@@ -112,26 +112,25 @@ llvm::Function* Body::make_thunk(llvm::Function* range, const Captures& captures
   Body body(unit_, thunk);
   llvm::IRBuilder<>& b = body.builder_;
   std::vector<llvm::Type*> fields = captures.types;
-  fields.insert(fields.end(), 3, i64);  // extent, pieces, is_by_worker
+  fields.insert(fields.end(), 4, i64);  // of Pieces
   auto* type = llvm::StructType::get(b.getContext(), fields);
   BYOC_CHECK(range->arg_size() == captures.types.size() + 2, "a range has ", range->arg_size(),
              " arguments, its thunk ", captures.types.size(), " fields");
   std::vector<Value> loaded;
   for (unsigned k = 0; k < fields.size(); ++k)
     loaded.push_back(b.CreateLoad(fields[k], b.CreateStructGEP(type, thunk->getArg(0), k)));
-  const std::vector<Value> counts(loaded.end() - 3, loaded.end());
-  loaded.resize(loaded.size() - 3);
-  if (plan.slot_bytes == 0) {
+  const std::vector<Value> counts(loaded.end() - 4, loaded.end());
+  loaded.resize(loaded.size() - 4);
+  if (!plan.has_slots()) {
     loaded.insert(loaded.end(), {thunk->getArg(1), thunk->getArg(2)});
     b.CreateRet(b.CreateCall(range, loaded));
     return thunk;
   }
-  body.call_pieces(range, loaded, {counts[0], counts[1], counts[2]}, plan.slot_bytes);
+  body.call_pieces(range, loaded, {counts[0], counts[1], counts[2], counts[3]});
   return thunk;
 }
 
-void Body::call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces,
-                       uint64_t slot_bytes) {
+void Body::call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces) {
   llvm::IRBuilder<>& b = builder_;
   BYOC_CHECK(unit_.plan.slots > 0, "a loop with slots has one at least");
   BYOC_CHECK(arguments.size() + 2 == range->arg_size(), "a range has ", range->arg_size(),
@@ -149,7 +148,7 @@ void Body::call_pieces(llvm::Function* range, std::vector<Value> arguments, cons
   Value next = b.CreateAdd(s, b.getInt64(1));
   Value slot = b.CreateSelect(b.CreateICmpNE(pieces.is_by_worker, b.getInt64(0)), worker, s);
   arguments.back() =
-      b.CreateGEP(b.getInt8Ty(), arguments.back(), b.CreateMul(slot, b.getInt64(slot_bytes)));
+      b.CreateGEP(b.getInt8Ty(), arguments.back(), b.CreateMul(slot, pieces.slot_bytes));
   arguments.push_back(b.CreateUDiv(b.CreateMul(s, pieces.extent), pieces.count));
   arguments.push_back(b.CreateUDiv(b.CreateMul(next, pieces.extent), pieces.count));
   return_if_failed(b.CreateCall(range, arguments));
@@ -187,28 +186,30 @@ llvm::Value* Body::grain_of(Value extent, Value workers) {
 
 // Returns many pieces where each worker has a slot; a session may have more threads than the
 // function was compiled for.
-Body::Pieces Body::pieces_of(Value extent, Value workers) {
+Body::Pieces Body::pieces_of(Value extent, Value workers, const ParallelPlan& plan) {
+  values_.begin_statement();
   Value slots = builder_.getInt64(unit_.plan.slots);
   Value is_by_worker = builder_.CreateICmpULE(workers, slots);
   Value many = builder_.CreateBinaryIntrinsic(
       llvm::Intrinsic::umin, extent, builder_.getInt64(unit_.plan.slots * kBlocksPerWorker));
   return {extent, builder_.CreateSelect(is_by_worker, many, slots),
-          builder_.CreateZExt(is_by_worker, builder_.getInt64Ty())};
+          builder_.CreateZExt(is_by_worker, builder_.getInt64Ty()), values_.value(plan.slot_bytes)};
 }
 
 Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value extent,
-                          Value slots, bool with_slots) {
+                          Value slots, const ParallelPlan& plan) {
   std::vector<Value> fields;
   for (const Captures::One& one : captures.ones) fields.push_back(one.value);
   const Value count = workers();
-  const Pieces pieces = pieces_of(extent, count);
-  fields.insert(fields.end(), {host_, slots, pieces.extent, pieces.count, pieces.is_by_worker});
-  BYOC_CHECK(fields.size() == captures.types.size() + 3, "the context has ", fields.size(),
-             " fields, the thunk reads ", captures.types.size() + 3);
+  const Pieces pieces = pieces_of(extent, count, plan);
+  fields.insert(fields.end(), {host_, slots, pieces.extent, pieces.count, pieces.is_by_worker,
+                               pieces.slot_bytes});
+  BYOC_CHECK(fields.size() == captures.types.size() + 4, "the context has ", fields.size(),
+             " fields, the thunk reads ", captures.types.size() + 4);
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
   Value context = host_field(offsetof(byoc_host, ctx), ptr);
-  Value n = with_slots ? pieces.count : extent;
-  Value grain = with_slots ? builder_.getInt64(1) : grain_of(extent, count);
+  Value n = plan.has_slots() ? pieces.count : extent;
+  Value grain = plan.has_slots() ? builder_.getInt64(1) : grain_of(extent, count);
   auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {ptr, i64, i64, ptr, ptr}, false);
   Value run = host_field(offsetof(byoc_host, parallel_for), ptr);
   return_if_failed(
@@ -218,9 +219,7 @@ Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value
 
 Status Body::emit_parallel(const te::StmtNode& node, const te::For& loop) {
   const ParallelPlan& plan = unit_.plan.parallel.at(&node);
-  Value slots = workspace_;
-  if (plan.slot_bytes > 0)
-    slots = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), workspace_, plan.offset);
+  Value slots = plan.has_slots() ? bytes_after(workspace_, plan.offset) : workspace_;
   auto fixed = te::as_int(loop.extent);
   if (values_.lanes() != 0 || (fixed && *fixed <= 1)) {
     Value outer = std::exchange(slot_, slots);
@@ -234,8 +233,7 @@ Status Body::emit_parallel(const te::StmtNode& node, const te::For& loop) {
   Status status;
   llvm::Function* range = make_range_function(loop, captures, status);
   BYOC_TRY_STATUS(std::move(status));
-  return run_parallel(captures, make_thunk(range, captures, plan), extent, slots,
-                      plan.slot_bytes > 0);
+  return run_parallel(captures, make_thunk(range, captures, plan), extent, slots, plan);
 }
 
 }  // namespace byoc::llvm_plugin

@@ -38,6 +38,8 @@ class Reader {
     return out;
   }
   std::string_view text() { return raw(number()); }
+  /// Returns the bytes that are left.
+  std::string_view rest() { return raw(bytes_.size()); }
   /// Returns the next bytes.
   std::string_view raw(uint64_t size) {
     if (size > bytes_.size())

@@ -131,7 +131,7 @@ TEST(KernelCache, FindsWhatWasPutForTheSameCompiler) {
   auto kernel = cache.find("k1");
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->object, "bytes");
-  EXPECT_EQ(kernel->workspace_bytes, 64u);
+  EXPECT_EQ(kernel->workspace.bytes, 64u);
   EXPECT_FALSE(cache.find("k2"));
   EXPECT_FALSE(KernelCache(folder.file("kernels"), "two").find("k1"));
 }

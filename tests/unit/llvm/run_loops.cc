@@ -3,7 +3,10 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "byoc/base/check.h"
+#include "byoc/base/size_expression.h"
 #include "byoc/host/plugins.h"
 #include "byoc/te/evaluate.h"
 #include "runtime/host/threads.h"
@@ -68,6 +71,24 @@ Loaded::Loaded(te::LoopFunction function, const RunOptions& options)
   object_ = *std::move(loaded);
 }
 
+// Returns the bytes of the workspace for these sizes: as the runtime computes them.
+size_t workspace_bytes(const byoc_native_fn& fn, const std::vector<te::Var>& sizes,
+                       const std::vector<int64_t>& values) {
+  const std::string_view text(fn.open_workspace.p, fn.open_workspace.n);
+  if (text.empty()) return (fn.workspace_bytes + 63) / 64 * 64;
+  auto bytes = SizeExpression::parse(text);
+  BYOC_CHECK(bytes.ok(), bytes.status().message());
+  std::vector<int64_t> own;
+  for (const std::string& name : bytes->names()) {
+    const auto size = std::ranges::find(sizes, name, &te::Var::name);
+    BYOC_CHECK(size != sizes.end(), text, " has a size that the function lacks");
+    own.push_back(values[static_cast<size_t>(size - sizes.begin())]);
+  }
+  auto value = bytes->evaluate(own);
+  BYOC_CHECK(value.ok(), value.status().message());
+  return static_cast<size_t>(*value);
+}
+
 std::vector<Data> Loaded::run(const std::vector<Data>& inputs,
                               const std::vector<int64_t>& sizes) const {
   BYOC_CHECK(sizes.size() == function_.sizes.size(), "a run gives ", sizes.size(), " sizes of ",
@@ -90,7 +111,7 @@ std::vector<Data> Loaded::run(const std::vector<Data>& inputs,
     data.push_back(memory.back()->data());
   }
   const byoc_native_fn& fn = object_->function(0);
-  Guarded workspace((fn.workspace_bytes + 63) / 64 * 64);
+  Guarded workspace(workspace_bytes(fn, function_.sizes, sizes));
   byoc_native_call call{
       {sizeof call, BYOC_TAG_NATIVE_CALL, nullptr}, data.data(), workspace.data(), host_table(), 0};
   call.sizes = sizes.data();

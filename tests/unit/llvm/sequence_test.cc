@@ -8,7 +8,7 @@ namespace byoc::llvm_plugin {
 namespace {
 
 std::shared_ptr<const Kernel> piece(const std::string& symbol) {
-  return std::make_shared<const Kernel>(Kernel{symbol, "", 0});
+  return std::make_shared<const Kernel>(Kernel{symbol, "", {0}});
 }
 
 LinkedSequence twice(const std::string& symbol, size_t calls = 1) {
@@ -45,8 +45,8 @@ TEST(Sequence, GrowsByItsTableAlone) {
 
 TEST(Sequence, WorkspaceHoldsOperandsArenaAndPieces) {
   LinkedSequence sequence = twice("a");
-  sequence.pieces = {std::make_shared<const Kernel>(Kernel{"a", "", 4096})};
-  EXPECT_EQ(compiled({sequence}).functions[0].workspace_bytes, 64u + 64u + 4096u);
+  sequence.pieces = {std::make_shared<const Kernel>(Kernel{"a", "", {4096}})};
+  EXPECT_EQ(compiled({sequence}).functions[0].workspace.bytes, 64u + 64u + 4096u);
 }
 
 }  // namespace

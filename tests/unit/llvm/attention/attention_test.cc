@@ -333,7 +333,7 @@ TEST(Attention, StoresNoMatrixOfScores) {
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   auto memory = llvm_plugin::plan_memory(kernel->loops, 1);
   ASSERT_TRUE(memory.ok()) << memory.status().message();
-  EXPECT_LT(memory->workspace_bytes, uint64_t{512 * 512 * sizeof(float) / 4});
+  EXPECT_LT(te::as_int(memory->workspace_bytes), int64_t{512 * 512 * sizeof(float) / 4});
 }
 
 }  // namespace

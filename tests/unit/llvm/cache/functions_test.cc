@@ -75,7 +75,7 @@ TEST_F(CompileFunctions, DoNotLowerWhatTheCacheHas) {
   const Kernel &a = *first.functions[0].kernels.at(0), &b = *second.functions[0].kernels.at(0);
   EXPECT_EQ(a.symbol, b.symbol);
   EXPECT_EQ(a.object, b.object);
-  EXPECT_EQ(a.workspace_bytes, b.workspace_bytes);
+  EXPECT_EQ(a.workspace.bytes, b.workspace.bytes);
 }
 
 TEST_F(CompileFunctions, AreFoundUnderOtherNames) {

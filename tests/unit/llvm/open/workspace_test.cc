@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workspaces by the sizes of a run.
+#include "plugins/llvm/analysis/workspace.h"
+#include "byoc/base/size_expression.h"
+#include "plugins/llvm/analysis/memory_plan.h"
+#include "unit/llvm/open/open_sizes.h"
+
+namespace byoc {
+namespace {
+
+using llvm_plugin::workspace_of;
+
+int64_t value_of(const std::string& text, const std::vector<std::pair<std::string, int64_t>>& of) {
+  auto parsed = SizeExpression::parse(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().to_string();
+  std::vector<int64_t> sizes;
+  for (const std::string& name : parsed->names())
+    for (const auto& [known, value] : of)
+      if (known == name) sizes.push_back(value);
+  auto value = parsed->evaluate(sizes);
+  EXPECT_TRUE(value.ok()) << text << ": " << value.status().to_string();
+  return value.ok() ? *value : -1;
+}
+
+TEST(Workspaces, OfNumbersHaveNoText) {
+  auto out = workspace_of(te::Expr(4096));
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(out->bytes, 4096u);
+  EXPECT_EQ(out->by_sizes, "");
+}
+
+TEST(Workspaces, HaveTextsOfTheSameValue) {
+  const te::Expr b = te::Var::size("B", 1, 9), t = te::Var::size("a size", 1, 50);
+  const te::Expr lines = te::floor_div((b * t + te::Expr(3)) * te::Expr(4) + te::Expr(63), 64);
+  for (const auto& [x, at_2_and_7] :
+       {std::pair(lines * te::Expr(64) + te::Expr(128), 256), std::pair(t - (b - te::Expr(1)), 6),
+        std::pair(te::max(b, t) * (t - b), 35), std::pair(te::min(b, t) + b * t * te::Expr(2), 30),
+        std::pair(te::floor_mod(b * t, 12) * te::Expr(64), 128)}) {
+    auto out = workspace_of(x);
+    ASSERT_TRUE(out.ok()) << out.status().to_string();
+    EXPECT_EQ(out->bytes, 0u);
+    EXPECT_EQ(value_of(out->by_sizes, {{"B", 2}, {"a size", 7}}), at_2_and_7) << out->by_sizes;
+  }
+}
+
+TEST(Workspaces, OfOtherOperationsAreRefused) {
+  const te::Expr t = te::Var::size("T", 1, 50);
+  auto out = workspace_of(te::binary(te::BinaryOp::kShiftLeft, t, 3));
+  EXPECT_EQ(out.status().code(), Code::kUnimplemented);
+  EXPECT_NE(out.status().message().find("T"), std::string::npos);
+}
+
+TEST(Workspaces, HaveMemoryForTilesWhateverTheBoundsAre) {
+  const at_sizes::Sizes sizes = {{"B", 1, 64}, {"T", 1, 100000}};
+  const std::vector<std::string> dims = {sizes[0].text(), sizes[1].text()};
+  const IRModule module = at_sizes::module_of(
+      [](auto& d) {
+        return cat("fn main(%x: f32[", d[0], ",", d[1],
+                   ",64], %w: f32[64,256], %v: f32[256,64]) {\n",
+                   "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  %2 = matmul(%1, %v)\n",
+                   "  return %2\n}\n");
+      },
+      dims);
+  for (const uint32_t threads : {1u, 4u}) {
+    auto plan = llvm_plugin::plan_memory(at_sizes::compiled_loops(module, threads), threads);
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    auto workspace = workspace_of(plan->workspace_bytes);
+    ASSERT_TRUE(workspace.ok()) << workspace.status().to_string();
+    if (workspace->by_sizes.empty()) {
+      EXPECT_LE(workspace->bytes, uint64_t{64} << 20);  // tiles only
+      continue;
+    }
+    const int64_t small = value_of(workspace->by_sizes, {{"B", 1}, {"T", 8}});
+    const int64_t large = value_of(workspace->by_sizes, {{"B", 64}, {"T", 100000}});
+    EXPECT_LE(small, int64_t{64} << 20) << workspace->by_sizes;
+    EXPECT_LE(large, int64_t{64} << 20) << "rows are computed by blocks";
+  }
+}
+
+TEST(Workspaces, AreEnoughAtEverySize) {
+  at_sizes::expect_all({{"B", 1, 3}, {"T", 1, 70}}, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1],
+               ",24], %w: f32[24,40], %v: f32[40,24], %s: f32[24]) {\n",
+               "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  %2 = matmul(%1, %v)\n",
+               "  %3 = layer_norm(%2, %s, %s)\n  return %3\n}\n");
+  });
+}
+
+}  // namespace
+}  // namespace byoc
