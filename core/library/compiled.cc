@@ -3,6 +3,7 @@
 
 #include "byoc/base/clock.h"
 #include "core/library/request.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "core/tools/sizes/size_lists.h"
 
@@ -35,11 +36,12 @@ Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHoo
   for (SizeChoice& choice : choices) {
     ModelOptions model = options;
     model[option::kShape] = std::move(choice.shapes);
-    BYOC_TRY(IRModule module, load_model(model));
-    if (hooks.imported) BYOC_TRY_STATUS(hooks.imported(module, build_with));
+    BYOC_TRY(RangedModel loaded, load_ranged(model));
+    out.ranges = std::move(loaded.ranges);
+    if (hooks.imported) BYOC_TRY_STATUS(hooks.imported(loaded.module, build_with));
     const uint64_t begin_ns = now_ns();
-    BYOC_TRY(Executable executable, hooks.build ? hooks.build(std::move(module), reported)
-                                                : build(std::move(module), reported));
+    BYOC_TRY(Executable executable, hooks.build ? hooks.build(std::move(loaded.module), reported)
+                                                : build(std::move(loaded.module), reported));
     out.compile_ns += ns_since(begin_ns);
     share_constants(out.sizes, executable);
     out.sizes.push_back({std::move(choice.label), std::move(executable)});

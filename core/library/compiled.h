@@ -8,6 +8,7 @@ namespace byoc::driver {
 
 struct CompiledModel {
   std::vector<SizedExecutable> sizes;
+  std::vector<std::string> ranges;  // of sizes that --shape leaves open, as it has them
   Report report;
   double compile_ns = 0;  // without reading and measuring
   std::shared_ptr<const PluginSet> plugins;
@@ -20,7 +21,7 @@ struct CompileHooks {
 };
 
 /// Compiles the model of `options` once for each choice of sizes in --shape; weights are in memory
-/// once.
+/// once. Sizes that have no number and no range there are open (open_ranges.h).
 /// No part of the result is loaded in this process.
 Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHooks& hooks);
 

@@ -8,6 +8,7 @@
 #include "byoc/explain.h"
 #include "core/library/request.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "runtime/cli/output.h"
 
 namespace byoc {
@@ -15,11 +16,11 @@ namespace byoc {
 namespace driver {
 
 Result<Explained> explain_file(const ModelOptions& options) {
-  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(RangedModel loaded, load_ranged(options));
   BYOC_TRY(BuildOptions build_with, build_options(options));
   Explained out;
-  out.facts = facts_of(module);
-  BYOC_TRY(out.explanation, explain(std::move(module), std::move(build_with)));
+  out.facts = facts_of(loaded.module);
+  BYOC_TRY(out.explanation, explain(std::move(loaded.module), std::move(build_with)));
   return out;
 }
 

@@ -86,14 +86,23 @@ TEST(RunCommand, RefusesWrongInputs) {
   EXPECT_EQ(byoc("run " + model + " --output-format png").code, 2);
 }
 
-TEST(CompileCommand, WantsNumbersForSizes) {
+TEST(CompileCommand, MakesOneProgramForSizesThatNoFlagGives) {
   Byoc byoc;
   std::string model = byoc.write("m.ir", "fn main(%x: f32[N]) { %0 = relu(%x)  return %0 }");
   std::string compile = "compile " + model + " -o " + byoc.file("m.byoc");
   Ran ran = byoc(compile);
-  EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("error[symbolic-shape]"));
-  EXPECT_EQ(byoc(compile + " --shape N=2").code, 0);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("one program for all sizes, as with --shape N=1..65536; numbers, "
+                                 "as in --shape N=1, may be faster"));
+  for (const char* size : {"1", "5", "65536"}) {
+    ran = byoc(cat("run ", byoc.file("m.byoc"), " --shape N=", size));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr(cat("f32[", size, "]")));
+  }
+  EXPECT_EQ(byoc("run " + byoc.file("m.byoc") + " --shape N=65537").code, 1);
+  ran = byoc(compile + " --shape N=2");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.err, "");
 }
 
 TEST(CompileCommand, WritesAnArtifactThatRuns) {

@@ -254,11 +254,13 @@ TEST(OpenPrograms, RefuseToSqueezeWhatMayBeOne) {
   EXPECT_EQ(cat(open.session->outputs()[0].type), "f32[T<=4,3]");
 }
 
-TEST(OpenPrograms, AreRefusedWithoutBounds) {
+TEST(OpenPrograms, HaveRangesOrAreRefused) {
   Byoc byoc;
   const std::string model =
       byoc.write("m.ir", "fn main(%x: f32[N,8]) { %0 = relu(%x)  return %0 }");
   Ran ran = byoc("compile " + model + " --compiler json -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  ran = byoc("place " + model);
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("[symbolic-shape]"));
   EXPECT_THAT(ran.err, HasSubstr("--shape N=1..64"));

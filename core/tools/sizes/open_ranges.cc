@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tools/sizes/open_ranges.h"
+
+#include <algorithm>
+#include <map>
+
+#include "byoc/ir/dim.h"
+
+namespace byoc::driver {
+namespace {
+
+// Returns the sizes without an upper bound, by name.
+std::map<std::string, Dim> unbounded_sizes(const IRModule& module) {
+  std::map<std::string, Dim> out;
+  const Function* entry = module.find(module.entry);
+  for (uint32_t k = 0; entry != nullptr && k < entry->num_params(); ++k) {
+    for (Dim dim : entry->nodes[k].types[0]->shape) {
+      for (Dim size : sizes_in(dim)) {
+        if (size.max() == Dim::kUnbounded) out.emplace(size.name().str(), size);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RangedModel> load_ranged(const ModelOptions& options) {
+  RangedModel out;
+  BYOC_TRY(out.module, load_model(options));
+  std::string numbers;
+  for (const auto& [name, size] : unbounded_sizes(out.module)) {
+    const int64_t least = std::max<int64_t>(size.min(), 1);
+    if (least > kUsualBound) continue;
+    out.ranges.push_back(cat(name, "=", least, "..", kUsualBound));
+    numbers += cat(" --shape ", name, "=", least);
+  }
+  if (out.ranges.empty()) return out;
+  ModelOptions ranged = options;
+  auto& shapes = ranged[option::kShape];
+  shapes.insert(shapes.end(), out.ranges.begin(), out.ranges.end());
+  Result<IRModule> module = load_model(ranged);
+  if (!module.ok() && module.status().help().empty())
+    return Status(module.status()).with_help(cat("compile it for numbers:", numbers));
+  BYOC_TRY(out.module, std::move(module));
+  return out;
+}
+
+}  // namespace byoc::driver
