@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import reuse
 
@@ -286,17 +286,18 @@ def use_family(build, scratch):
     rng = numpy.random.default_rng(1)
     x, w = rng.standard_normal((40, 24), numpy.float32), rng.standard_normal((24, 56), numpy.float32)
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Softmax", ["m"], ["y"])], "g",
-                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, (40, 56))],
-                              [numpy_helper.from_array(w, "w")])
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape),
+                               helper.make_tensor_value_info("w", TensorProto.FLOAT, w.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, (40, 56))])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), scratch / "family.onnx")
-    numpy.save(scratch / "family_x.npy", x)
+    numpy.save(scratch / "family_x.npy", x)              # constants may be packed, for an op of their own
+    numpy.save(scratch / "family_w.npy", w)
     model = (scratch / "family.onnx", "--compiler", "llvm", "--plugin", build / "lib/byoc/plugins/libbyoc_llvm.so")
     for kernels, options in ((1, ()), (2, ("--plugin-option", "llvm.families=-row_softmax"))):
         made = json.loads(run(build / "bin/byoc", "compile", *model, *options, "-o", scratch / "family.byoc", "--json"))
         assert made["modules"][0]["functions"] == kernels, made
-        run(build / "bin/byoc", "run", *model, *options, "--input", f"x={scratch / 'family_x.npy'}", "--output-dir",
-            scratch / f"family{kernels}")
+        run(build / "bin/byoc", "run", *model, *options, "--input", f"x={scratch / 'family_x.npy'}", "--input",
+            f"w={scratch / 'family_w.npy'}", "--output-dir", scratch / f"family{kernels}")
         y = numpy.load(next((scratch / f"family{kernels}").glob("*.npy")))
         terms = numpy.exp(x @ w - (x @ w).max(1, keepdims=True))
         assert numpy.allclose(y, terms / terms.sum(1, keepdims=True), atol=1e-5), abs(y).max()

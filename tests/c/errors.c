@@ -89,7 +89,6 @@ static void reach_wrong_options(const char* model, const char* plugins) {
   byoc_program* program = NULL;
   char* json = NULL;
   EXPECT(bad, "model-file", p_byoc_compile_model("/no/such.onnx", options, NULL, &program));
-  EXPECT(bad, "symbolic-shape", p_byoc_compile_model(model, options, NULL, &program));
   EXPECT(bad, "usage", p_byoc_tune(model, options, NULL, &json));
   check(p_byoc_options_set(options, "shape", "N=1"));
   check(p_byoc_options_set(options, "thread", "1"));
