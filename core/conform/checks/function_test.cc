@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "byoc/base/json.h"
+#include "byoc/base/size_expression.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/checks/compare.h"
@@ -234,8 +235,8 @@ class FunctionTestRun {
     if (!expected.ok()) return false;  // the reference has no such kernel
     std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
     const auto& kernel = module_.kernels()[0];
-    GuardedMemory workspace("the workspace", kernel.workspace_bytes, kernel.workspace_align,
-                            Placement::kAtEnd);
+    const uint64_t bytes = workspace_bytes(kernel, run_);
+    GuardedMemory workspace("the workspace", bytes, kernel.workspace_align, Placement::kAtEnd);
     std::fill_n(workspace.data(), workspace.size(), kFill);
     std::vector<const DLTensor*> views;
     for (size_t k = 0; k < args.size(); ++k) views.push_back(args[shared(how, k)]->view());
@@ -243,7 +244,7 @@ class FunctionTestRun {
     call.args = views.data();
     call.n_args = static_cast<uint32_t>(views.size());
     call.workspace = workspace.data();
-    call.workspace_bytes = kernel.workspace_bytes;
+    call.workspace_bytes = bytes;
     if (run_ != nullptr) call.sizes = run_->sizes.data();
     bool recorded_any = false;
     Status status = run_kernel(how, call, recorded_any);
@@ -356,6 +357,20 @@ Status failed_slot(std::string_view slot, const Status& status) {
 }
 
 }  // namespace
+
+uint64_t workspace_bytes(const LoadedModule::Kernel& kernel, const OpenRun* run) {
+  if (kernel.open_workspace.empty() || run == nullptr) return kernel.workspace_bytes;
+  const auto bytes = SizeExpression::parse(kernel.open_workspace);
+  if (!bytes.ok()) return 0;
+  std::vector<int64_t> sizes;
+  for (const std::string& name : bytes->names()) {
+    const auto found = std::ranges::find(run->names, name);
+    if (found == run->names.end()) return 0;
+    sizes.push_back(run->sizes[static_cast<size_t>(found - run->names.begin())]);
+  }
+  const auto value = bytes->evaluate(sizes);
+  return value.ok() ? static_cast<uint64_t>(*value) : 0;
+}
 
 Result<LoadedModule> load_function(const LoadedPlugin& tested, const std::string& label,
                                    const IRModule& module, const std::string& point_json) {

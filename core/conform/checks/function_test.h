@@ -8,10 +8,14 @@ namespace byoc::conform {
 
 /// A run of a function with open sizes.
 struct OpenRun {
-  IRModule reference;          // the function with numbers
-  std::vector<int64_t> sizes;  // in the order of byoc_call.sizes
-  std::string text;            // "L=3, N=5"
+  IRModule reference;              // the function with numbers
+  std::vector<std::string> names;  // of the sizes, in the order of byoc_call.sizes
+  std::vector<int64_t> sizes;
+  std::string text;  // "L=3, N=5"
 };
+/// Returns the bytes of a kernel's workspace in a run, null for one of fixed sizes. A size that the
+/// function lacks, and an expression without a value, give 0.
+uint64_t workspace_bytes(const LoadedModule::Kernel& kernel, const OpenRun* run);
 
 struct FunctionTest {
   std::string label;

@@ -156,7 +156,8 @@ struct Tensors {
 std::string run_once(const LoadedPlugin& tested, const LoadedModule& module, const OpenRun& run,
                      Tensors& tensors) {
   const auto& kernel = module.kernels()[0];
-  std::vector<std::byte> workspace(kernel.workspace_bytes + kernel.workspace_align);
+  const uint64_t bytes = workspace_bytes(kernel, &run);
+  std::vector<std::byte> workspace(bytes + kernel.workspace_align);
   auto address = reinterpret_cast<uintptr_t>(workspace.data());
   address =
       (address + kernel.workspace_align - 1) / kernel.workspace_align * kernel.workspace_align;
@@ -164,7 +165,7 @@ std::string run_once(const LoadedPlugin& tested, const LoadedModule& module, con
   call.args = tensors.pointers.data();
   call.n_args = static_cast<uint32_t>(tensors.pointers.size());
   call.workspace = reinterpret_cast<void*>(address);
-  call.workspace_bytes = kernel.workspace_bytes;
+  call.workspace_bytes = bytes;
   call.sizes = run.sizes.data();
   const Status status = call_plugin(tested.plugin->id(), "run",
                                     [&] { return tested.table.run(module.kernel(0), &call); });

@@ -73,6 +73,7 @@ void add_runs(OpenSample& sample) {
     OpenRun run;
     for (size_t k = 0; k < open.size(); ++k) {
       given[open[k].name().str()] = {sizes[k]};
+      run.names.push_back(open[k].name().str());
       run.text += cat(k > 0 ? ", " : "", open[k].name(), "=", sizes[k]);
     }
     Result<IRModule> module = bind_shapes(sample.module, given, {});
