@@ -21,6 +21,7 @@ Result<Explained> explain_file(const ModelOptions& options) {
   Explained out;
   out.facts = facts_of(loaded.module);
   BYOC_TRY(out.explanation, explain(std::move(loaded.module), std::move(build_with)));
+  if (!loaded.ranges.empty()) out.explanation.warnings.push_back(ranges_text(loaded.ranges));
   return out;
 }
 

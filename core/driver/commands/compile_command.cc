@@ -16,6 +16,7 @@
 #include "core/tools/model/tuning.h"
 #include "core/tools/place/search.h"
 #include "core/tools/show/placement.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -166,20 +167,6 @@ void warn_open_sizes(const Sizes& sizes, const ModelOptions& model,
   }
 }
 
-/// Reports the ranges of sizes that no flag gives: numbers may be faster.
-void note_ranges(const CompiledModel& built, const cli::CommonOptions& common) {
-  constexpr size_t kShown = 4;
-  if (built.ranges.empty()) return;
-  std::string flags;
-  for (size_t k = 0; k < std::min(built.ranges.size(), kShown); ++k)
-    flags += cat(" --shape ", built.ranges[k]);
-  if (built.ranges.size() > kShown) flags += cat(" and ", built.ranges.size() - kShown, " more");
-  const std::string& first = built.ranges[0];
-  cli::print_warning(cat("one program for all sizes, as with", flags, "; numbers, as in --shape ",
-                         first.substr(0, first.find("..")), ", may be faster"),
-                     common);
-}
-
 Result<Executable> build_shown(IRModule module, const BuildOptions& options,
                                const cli::CommonOptions& common) {
   CompileProgress progress(user_cancellation(), common);
@@ -277,7 +264,7 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   BYOC_TRY_STATUS(save(sizes, options.output));
   warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
-  note_ranges(built, common);
+  if (!built.ranges.empty()) cli::print_warning(ranges_text(built.ranges), common);
   warn_open_sizes(sizes, options.model, common);
   warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));
   Json json = fields(sizes, options.output, built.compile_ns);

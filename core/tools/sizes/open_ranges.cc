@@ -46,4 +46,14 @@ Result<RangedModel> load_ranged(const ModelOptions& options) {
   return out;
 }
 
+std::string ranges_text(const std::vector<std::string>& ranges) {
+  constexpr size_t kShown = 4;
+  std::string flags;
+  for (size_t k = 0; k < std::min(ranges.size(), kShown); ++k) flags += cat(" --shape ", ranges[k]);
+  if (ranges.size() > kShown) flags += cat(" and ", ranges.size() - kShown, " more");
+  const std::string first = ranges.empty() ? "" : ranges[0].substr(0, ranges[0].find(".."));
+  return cat("one program for all sizes, as with", flags, "; numbers, as in --shape ", first,
+             ", may be faster");
+}
+
 }  // namespace byoc::driver

@@ -19,4 +19,7 @@ struct RangedModel {
 /// with the numbers for --shape as their cure.
 Result<RangedModel> load_ranged(const ModelOptions& options);
 
+/// Returns the warning about ranges that were added: exact sizes may be faster. Not empty.
+std::string ranges_text(const std::vector<std::string>& ranges);
+
 }  // namespace byoc::driver

@@ -33,8 +33,7 @@ Flag split_flag(const std::string& text) {
       part = cat(out.back().name, "=", part);
       out.back().flags.push_back(part);
     }
-    if (out.empty() || !parse_shape(part).ok())
-      return {{text.substr(0, text.rfind('=')), {text}}};
+    if (out.empty() || !parse_shape(part).ok()) return {{text.substr(0, text.rfind('=')), {text}}};
   }
   return out;
 }
@@ -119,8 +118,9 @@ class Flags {
     const auto again =
         std::ranges::find_if(flag, [&](const Values& v) { return find(v.name) != nullptr; });
     return cli::usage_error(cat("--shape names \"", again->name, "\" twice"))
-        .with_help("after a range, numbers add sizes that a run prefers: --shape T=1..128 "
-                   "--shape T=128");
+        .with_help(
+            "after a range, numbers add sizes that a run prefers: --shape T=1..128 "
+            "--shape T=128");
   }
 
   /// Appends to each choice the values of `instead`, and those of `set` for its other names.
