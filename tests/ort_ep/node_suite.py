@@ -17,6 +17,9 @@ from pathlib import Path
 
 # The least share of the cases that ONNX Runtime passes in which byoc runs a node.
 LEAST_SHARE = 0.7
+# ONNX Runtime before 1.24 has a provider group the body of SequenceMap, which looks like a model to it,
+# and then refuses the groups.
+REFUSED_BEFORE_1_24 = "test_sequence_map_"
 # Types that numpy has not: models get casts at these inputs and outputs, which are exact.
 OTHER_TYPES = ("BFLOAT16", "FLOAT8", "INT4", "INT2", "FLOAT4")
 
@@ -168,7 +171,10 @@ def main():
     if not (arguments.folder / "cases.tsv").exists():
         subprocess.run([sys.executable, arguments.source / "tests/onnx/newest_cases.py", arguments.folder], check=True,
                        stderr=subprocess.DEVNULL)              # numpy warns of the cases' own NaN
-    folders = sorted(folder for folder in cases.iterdir() if not arguments.only or folder.name in arguments.only)
+    import onnxruntime
+    is_old = tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 24)
+    folders = sorted(folder for folder in cases.iterdir() if (not arguments.only or folder.name in arguments.only)
+                     and not (is_old and folder.name.startswith(REFUSED_BEFORE_1_24)))
     verdicts = run_all(arguments, folders)
     counts = Counter(verdict if verdict in ("own", "right", "left") else "wrong" for verdict in verdicts.values())
     passed = counts["right"] + counts["left"] + counts["wrong"]

@@ -29,9 +29,12 @@ Result<RangedModel> load_ranged(const ModelOptions& options) {
   RangedModel out;
   BYOC_TRY(out.module, load_model(options));
   std::string numbers;
+  const auto& given = options[option::kShape];
   for (const auto& [name, size] : unbounded_sizes(out.module)) {
     const int64_t least = std::max<int64_t>(size.min(), 1);
-    if (least > kUsualBound) continue;
+    const bool is_given = std::ranges::any_of(
+        given, [&](const std::string& shape) { return shape.starts_with(cat(name, "=")); });
+    if (is_given || least > kUsualBound) continue;
     out.ranges.push_back(cat(name, "=", least, "..", kUsualBound));
     numbers += cat(" --shape ", name, "=", least);
   }

@@ -20,6 +20,8 @@ Result<std::vector<Handle>> list_of(const Calls& calls, OrtStatus* (*count)(cons
   return out;
 }
 
+constexpr int kInt64Elements = 7, kBoolElements = 9;  // of ONNX
+
 /// Reads one graph. Values are known by their names, which are unique in a graph.
 class Reader {
  public:
@@ -31,9 +33,12 @@ class Reader {
     size_t inputs = 0;
     BYOC_ORT_TRY(calls_, Graph_GetNumInputs(graph_, &inputs));
     // ONNX Runtime 1.23 has no parent for the graphs of nodes, and ends a session in which two of
-    // them have groups. There, graphs without inputs, or with values from outside, count as such.
-    const bool is_old = calls_.TensorTypeAndShape_HasShape == nullptr;
-    out_.is_nested = parent != nullptr || (is_old && inputs == 0);
+    // them have groups. There, graphs without inputs, bodies of loops, and graphs with values from
+    // outside count as such.
+    out_.is_nested = parent != nullptr || (is_old() && inputs == 0);
+    if (is_old() && !out_.is_nested) {
+      BYOC_TRY(out_.is_nested, is_loop_body());
+    }
     BYOC_TRY_STATUS(read_opsets());
     BYOC_TRY(auto nodes, list_of(calls_, calls_.Graph_GetNumNodes, calls_.Graph_GetNodes, graph_));
     for (const OrtNode* node : nodes) BYOC_TRY_STATUS(read_node(node));
@@ -41,6 +46,23 @@ class Reader {
   }
 
  private:
+  bool is_old() const { return calls_.TensorTypeAndShape_HasShape == nullptr; }
+
+  // Returns whether the inputs are those of a Loop's body: an i64 and a bool without dims, or, in a
+  // function of the model, without types.
+  Result<bool> is_loop_body() {
+    BYOC_TRY(auto inputs,
+             list_of(calls_, calls_.Graph_GetNumInputs, calls_.Graph_GetInputs, graph_));
+    if (inputs.size() < 2) return false;
+    Value iteration, condition;
+    BYOC_TRY_STATUS(read_type(inputs[0], iteration));
+    BYOC_TRY_STATUS(read_type(inputs[1], condition));
+    auto is_one = [](const Value& value, int element) {
+      return (value.element == element || value.element == 0) && value.dims.empty();
+    };
+    return is_one(iteration, kInt64Elements) && is_one(condition, kBoolElements);
+  }
+
   Status read_opsets() {
     size_t count = 0;
     BYOC_ORT_TRY(calls_, Graph_GetNumOperatorSets(graph_, &count));
@@ -131,11 +153,10 @@ class Reader {
     BYOC_ORT_TRY(calls_, CastTypeInfoToTensorInfo(type, &info));
     if (info == nullptr) return {};
     BYOC_ORT_TRY(calls_, GetTensorElementType(info, &value.element));
-    // Before 1.24 a tensor of unknown rank reads as a scalar; runs compare ranks.
-    if (calls_.TensorTypeAndShape_HasShape != nullptr)
-      value.has_rank = calls_.TensorTypeAndShape_HasShape(info);
     size_t rank = 0;
     BYOC_ORT_TRY(calls_, GetDimensionsCount(info, &rank));
+    // Before 1.24 a tensor of unknown rank reads as a scalar.
+    value.has_rank = is_old() ? rank > 0 : calls_.TensorTypeAndShape_HasShape(info);
     if (rank == 0) return {};
     std::vector<const char*> names(rank);
     value.dims.resize(rank);
