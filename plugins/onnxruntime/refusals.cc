@@ -84,7 +84,7 @@ constexpr Refusal kRefusals[] = {
     {"group_norm", has_scales_of_groups, "it has scales of channels only"},
     {"gru", has_lengths, "sequences of length 0 lose their state"},
     {"gru", is_double, "it has no f64"},
-    {"hardmax", is_float, "which element is the largest of a row with NaN depends on the processor"},
+    {"hardmax", is_float, "the element of a row with NaN depends on the processor"},
     {"layer_norm", is_half, "it computes the mean in halves", 32},
     {"linear_attention", may_be_empty, "it fails on tensors without elements"},
     {"log_softmax", is_double, "a row with NaN has values in f64"},
