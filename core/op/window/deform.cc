@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // deform_rows: the samples of a deformable convolution, which is then a product with the weight.
 // Source: ONNX opsets 19 and 22, DeformConv; arXiv:1703.06211 and arXiv:1811.11168.
+#include <limits>
 #include <numeric>
 
 #include "byoc/base/check.h"
@@ -164,6 +165,14 @@ struct DeformPlaces {
   std::vector<Tensor> cells, weights;
 };
 
+// Returns a weight in the type of the sums. One above 0 stays so: times an infinity it is no NaN.
+Expr narrowed(DType computing, const Expr& weight) {
+  const Expr value = te::cast(computing, weight);
+  if (computing == DType::kF64) return value;
+  const double least = std::numeric_limits<float>::denorm_min();
+  return select(f64(0) < weight, max(value, te::constant(computing, least)), value);
+}
+
 // Cells are counted from the first of the zeros around an image (image_of). A position far outside
 // is between the two zeros after the last cell.
 DeformPlaces places_of(te::Builder& builder, const DeformPlan& plan, const Tensor& offset,
@@ -200,7 +209,7 @@ DeformPlaces places_of(te::Builder& builder, const DeformPlan& plan, const Tenso
         const Expr part = parts[d](i), own = (which >> d & 1) != 0 ? part : f64(1) - part;
         weight = weight.is_empty() ? own : weight * own;
       }
-      return te::cast(computing, weight);
+      return narrowed(computing, weight);
     }));
   }
   return places;
