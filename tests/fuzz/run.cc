@@ -14,7 +14,8 @@
 #include "byoc/translate/policies.h"
 #include "core/process/child.h"
 #include "core/process/faults.h"
-#include "open.h"
+#include "forms/nested.h"
+#include "forms/open.h"
 #include "runtime/session/guard_scope.h"
 #include "support/paths.h"
 
@@ -161,10 +162,11 @@ Status use_machine_and_rules(const Configuration& configuration, BuildOptions& o
   return {};
 }
 
-Result<Outcome> compile_and_run(const Case& graph, const Configuration& configuration,
+Result<Outcome> compile_and_run(const Case& given, const Configuration& configuration,
                                 const std::vector<Known>& wanted,
                                 const std::shared_ptr<const PluginSet>& plugins) {
   const GuardScope guarded;
+  const Case graph = configuration.nests ? with_switches(given) : given;
   BuildOptions options{.plugins = plugins, .compilers = configuration.compilers};
   options.level = configuration.level;
   options.threads = configuration.threads;
@@ -173,7 +175,10 @@ Result<Outcome> compile_and_run(const Case& graph, const Configuration& configur
   std::optional<Opened> opened;
   if (configuration.opens) opened = with_open_sizes(graph);
   if (configuration.opens && !opened) return Outcome{Outcome::kUndetermined, "no extent opens"};
-  BYOC_TRY(Executable executable, build(opened ? opened->module : to_module(graph), options));
+  IRModule module = opened                ? opened->module
+                    : configuration.nests ? nested_module(graph)
+                                          : to_module(graph);
+  BYOC_TRY(Executable executable, build(std::move(module), options));
   std::vector<std::string> implementations;
   for (const ExternalModule& module : executable.modules) {
     for (const ExternalFunction& function : module.functions)
@@ -244,6 +249,7 @@ std::string flags_of(const Configuration& configuration) {
   for (const std::string& rule : configuration.computes) out += cat(" --compute ", rule);
   if (configuration.target != "native") out += cat(" --target ", configuration.target);
   if (configuration.opens) out += " --open";
+  if (configuration.nests) out += " --nest";
   return out;
 }
 

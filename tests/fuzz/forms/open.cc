@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "open.h"
+#include "forms/open.h"
 
 #include <algorithm>
 #include <map>
