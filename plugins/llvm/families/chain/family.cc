@@ -119,7 +119,6 @@ bool owns(std::string_view compute) { return compute == kCompute; }
 }  // namespace
 
 extern const Family kFamily{.name = "chain",
-                            .declines_open = "rows of images need numbers",
                             .find = find,
                             .add_computes = add_computes,
                             .owns = owns,

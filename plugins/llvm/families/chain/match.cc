@@ -13,7 +13,8 @@ constexpr int64_t kLeastElements = int64_t{1} << 18;  // of the image
 constexpr int64_t kMostTaps = 7;                      // of a window, along each side
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// A call of a convolution in blocks of channels. weight: [o / b, c / group / i, kh, kw, i, b].
+/// A call of a convolution in blocks of channels. image: of one image; weight: [o / b,
+/// c / group / i, kh, kw, i, b].
 struct CalledConv {
   Ints image, weight;
   const Attrs* attrs;
@@ -61,10 +62,11 @@ class ChainFinder : Ways {
 
 std::optional<CalledConv> ChainFinder::conv(uint32_t node) const {
   if (!is_op(node, "conv2d_nchwc")) return std::nullopt;
-  const Shape& image = function().type(operands(node)[0])->shape;
+  Shape image = function().type(operands(node)[0])->shape;
   const Shape& weight = function().type(operands(node)[1])->shape;
-  if (image.size() != 5 || weight.size() != 6 || !is_static(image) || !is_static(weight))
-    return std::nullopt;
+  if (image.size() != 5 || weight.size() != 6 || !is_static(weight)) return std::nullopt;
+  image[0] = Dim(1);  // a run may give the number of images
+  if (!is_static(image)) return std::nullopt;
   return CalledConv{static_extents(image), static_extents(weight), call(node)->attrs};
 }
 

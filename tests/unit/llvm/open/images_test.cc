@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images of open sizes at the least, the largest and every size between: convolutions, windows,
 // Pad, Resize.
+#include "plugins/llvm/families/chain/schedule.h"
 #include "unit/llvm/open/open_sizes.h"
 
 namespace byoc {
@@ -45,6 +46,29 @@ TEST(OpenImages, OfConvolutionsInBlocks) {
       return cat("fn main(%x: f32[", d[0], ",2,", d[1], ",", d[2], ",16], %w: f32[3,2,", window,
                  "\n  %1 = relu(%0)\n  return %1\n}\n");
     });
+  }
+}
+
+// A convolution of one pixel, a depthwise one and another of one pixel are one kernel, whose
+// buffer rolls along the rows of each image.
+TEST(OpenImages, OfChainsOfConvolutions) {
+  for (const uint32_t threads : {1u, 2u}) {
+    const at_sizes::TextOf chain = [](auto& d) {
+      return cat("fn main(%x: f32[", d[0],
+                 ",2,9,11,8], %a: f32[4,2,1,1,8,8], %w: f32[4,1,3,3,1,8],",
+                 " %b: f32[2,4,1,1,8,8]) {\"llvm.families\"=\"+chain\"} {\n",
+                 "  %0 = conv2d_nchwc(%x, %a)\n  %1 = relu(%0)\n",
+                 "  %2 = conv2d_nchwc(%1, %w) {pads=[1,1,1,1], group=32}\n  %3 = relu(%2)\n",
+                 "  %4 = conv2d_nchwc(%3, %b)\n  %5 = add(%4, %x)\n  return %5\n}\n");
+    };
+    const Sizes batches = {{"B", 1, 5}};
+    const IRModule module = at_sizes::module_of(chain, {batches[0].text()});
+    auto dags = llvm_plugin::translate_open(module, llvm_plugin::host_target());
+    ASSERT_TRUE(dags.ok()) << dags.status().to_string();
+    EXPECT_TRUE(std::ranges::any_of(dags->open.stages, [](const te::Stage& stage) {
+      return stage.compute == llvm_plugin::chain::kCompute;
+    }));
+    expect_all(batches, chain, threads);
   }
 }
 
