@@ -55,10 +55,10 @@ OpDef bit_cast() {
   op.reference = [](Types inputs, Types, const Attrs&) -> Result<RefKernel> {
     return copy_kernel(inputs[0]);
   };
-  op.compute = [](te::Builder& builder, Inputs in, Types out, const Attrs&) {
+  op.compute = with_open_sizes([](te::Builder& builder, Inputs in, Types out, const Attrs&) {
     return one(builder.compute("bit_cast", in[0].shape(),
                                [&](const Exprs& i) { return bits_as(out[0]->dtype, in[0](i)); }));
-  };
+  });
   op.flops = [](Types, Types, const Attrs&) { return 0.0; };
   return op;
 }

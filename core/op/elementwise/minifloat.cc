@@ -239,12 +239,13 @@ OpDef encode_float() {
       };
     });
   };
-  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) -> Result<Tensors> {
-    BYOC_TRY(Encoding how, read_encoding(attrs));
-    return one(builder.compute("encode_float", in[0].shape(), [&](const Exprs& i) {
-      return te::cast(DType::kU8, encode_expr(how, te::cast(DType::kF64, widened(in[0](i)))));
-    }));
-  };
+  op.compute = with_open_sizes(
+      [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) -> Result<Tensors> {
+        BYOC_TRY(Encoding how, read_encoding(attrs));
+        return one(builder.compute("encode_float", in[0].shape(), [&](const Exprs& i) {
+          return te::cast(DType::kU8, encode_expr(how, te::cast(DType::kF64, widened(in[0](i)))));
+        }));
+      });
   return op;
 }
 
@@ -269,12 +270,13 @@ OpDef decode_float() {
         out_as<float>(to, 0)[k] = static_cast<float>(decode(format, x[k]));
     });
   };
-  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) -> Result<Tensors> {
-    BYOC_TRY(Format format, read_format("decode_float", attrs));
-    return one(builder.compute("decode_float", in[0].shape(), [&](const Exprs& i) {
-      return te::cast(DType::kF32, decode_expr(format, te::cast(DType::kI64, in[0](i))));
-    }));
-  };
+  op.compute = with_open_sizes(
+      [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) -> Result<Tensors> {
+        BYOC_TRY(Format format, read_format("decode_float", attrs));
+        return one(builder.compute("decode_float", in[0].shape(), [&](const Exprs& i) {
+          return te::cast(DType::kF32, decode_expr(format, te::cast(DType::kI64, in[0](i))));
+        }));
+      });
   return op;
 }
 

@@ -173,6 +173,8 @@ Result<Tensors> compute_power(te::Builder& builder, Inputs in, Types out, const 
     return broadcast_compute("power", always(power))(builder, in, out, attrs);
   }
   BYOC_CHECK(in.size() == 2, in.size(), " operands of power");
+  for (Dim dim : out[0]->shape)
+    if (is_open(dim)) return needs_number("power", dim);
   return builder.procedure("power", {*out[0]}, {in.begin(), in.end()}, [&](const Tensors& y) {
     return nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {
       auto give = [&](Expr value) { return te::make_store(y[0], i, std::move(value)); };
@@ -190,7 +192,7 @@ void add_power_ops(OpRegistry& ops) {
   op.inputs = {{"a", "any number"}, {"b", "any number, broadcast with a"}};
   op.infer = infer_power;
   op.reference = reference_power;
-  op.compute = compute_power;
+  op.compute = with_open_sizes(compute_power);
   ops.add(std::move(op));
 }
 

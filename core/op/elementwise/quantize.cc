@@ -99,6 +99,12 @@ RefKernel dequantize_kernel(AxisView view, bool has_zero_point) {
   };
 }
 
+// Checks that the scales, and with them the zero points, have numbers for extents.
+Status check_lists(std::string_view op, Inputs in) {
+  const Shape shape = type_of(in[1]).shape;
+  return has_open(shape) ? needs_number(op, shape[0]) : Status();
+}
+
 // Returns the element of a scale or a zero point that is for x[i].
 Expr for_entry(const Tensor& list, const Exprs& i, const Attrs& attrs) {
   Ints shape = extents(list);
@@ -110,6 +116,7 @@ Expr for_entry(const Tensor& list, const Exprs& i, const Attrs& attrs) {
 }
 
 Result<Tensors> compute_quantize(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+  BYOC_TRY_STATUS(check_lists("quantize", in));
   return one(builder.compute("quantize", in[0].shape(), [&](const Exprs& i) {
     Expr steps = te::unary(te::UnaryOp::kRound, in[0](i) / for_entry(in[1], i, attrs));
     Expr zero_point = te::cast(DType::kF32, for_entry(in[2], i, attrs));
@@ -118,6 +125,7 @@ Result<Tensors> compute_quantize(te::Builder& builder, Inputs in, Types out, con
 }
 
 Result<Tensors> compute_dequantize(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  BYOC_TRY_STATUS(check_lists("dequantize", in));
   return one(builder.compute("dequantize", in[0].shape(), [&](const Exprs& i) {
     Expr steps = te::cast(DType::kI32, in[0](i));
     if (in.size() > 2) steps = steps - te::cast(DType::kI32, for_entry(in[2], i, attrs));
@@ -142,7 +150,7 @@ OpDef quantize() {
         "quantize", outputs[0]->dtype, QuantizedTypes{},
         [&]<class T>() -> Result<RefKernel> { return quantize_kernel<T>(rows_of(inputs, attrs)); });
   };
-  op.compute = compute_quantize;
+  op.compute = with_open_sizes(compute_quantize);
   op.flops = [](Types inputs, Types, const Attrs&) { return 3 * flop_count(inputs[0]); };
   op.facts = {.family = OpFamily::kQuantize};
   return op;
@@ -163,7 +171,7 @@ OpDef dequantize() {
                        return dequantize_kernel<T>(rows_of(inputs, attrs), inputs.size() > 2);
                      });
   };
-  op.compute = compute_dequantize;
+  op.compute = with_open_sizes(compute_dequantize);
   op.flops = [](Types inputs, Types, const Attrs&) { return 2 * flop_count(inputs[0]); };
   op.facts = {.family = OpFamily::kDequantize};
   return op;

@@ -111,7 +111,7 @@ OpDef requantize() {
               {"max", int64_t{0}, "the greatest result", AttrSpec::kRequired}};
   op.infer = infer_requantize;
   op.reference = reference_requantize;
-  op.compute = compute_requantize;
+  op.compute = with_open_sizes(compute_requantize);
   op.flops = [](Types in, Types, const Attrs&) { return 4 * flop_count(in[0]); };
   op.facts = {.family = OpFamily::kQuantize};
   return op;

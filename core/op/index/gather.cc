@@ -121,8 +121,10 @@ Result<ValueCheck> check_gather_elements(Types in, const Attrs& attrs) {
 Result<Tensors> compute_gather_elements(te::Builder& builder, Inputs in, Types out,
                                         const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), out[0]));
+  const Dim entries = type_of(in[0]).shape[axis];
+  if (is_open(entries)) return needs_number("gather_elements", entries);
   const CheckedIndices indices(builder, "gather_elements", in[1],
-                               {from_either_end(extents(in[0])[axis])});
+                               {from_either_end(entries.extent())});
   return one(builder.compute("gather_elements", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from = i;
     from[axis] = indices(i);
@@ -167,14 +169,18 @@ Result<ValueCheck> check_gather_nd(Types in, const Attrs& attrs) {
 }
 
 Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Ints x = extents(in[0]), rows = extents(in[1]);
+  const Shape x = type_of(in[0]).shape, rows = type_of(in[1]).shape;
   BYOC_CHECK(!rows.empty(), "gather_nd of indices without dims");
+  if (is_open(rows.back())) return needs_number("gather_nd", rows.back());
   auto batch = static_cast<size_t>(attrs.i("batch_dims", 0)), leading = rows.size() - 1;
-  auto width = static_cast<size_t>(rows.back());
+  auto width = static_cast<size_t>(rows.back().extent());
   std::vector<IndexRange> ranges;
   BYOC_CHECK(batch + width <= x.size(), width, " indices after ", batch, " dims of rank ",
              x.size());
-  for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[batch + k]));
+  for (Dim dim : std::span(x).subspan(batch, width)) {
+    if (is_open(dim)) return needs_number("gather_nd", dim);
+    ranges.push_back(from_either_end(dim.extent()));
+  }
   const CheckedIndices indices(builder, "gather_nd", in[1], ranges);
   return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from(i.begin(), i.begin() + static_cast<ptrdiff_t>(batch));
@@ -265,7 +271,7 @@ void add_gather_ops(OpRegistry& ops) {
            .attrs = {{"axis", int64_t{0}, "in [-rank, rank)"}},
            .infer = infer_gather_elements,
            .reference = reference_gather_elements,
-           .compute = compute_gather_elements,
+           .compute = with_open_sizes(compute_gather_elements),
            .flops = no_flops,
            .check = check_gather_elements});
   ops.add(
@@ -277,7 +283,7 @@ void add_gather_ops(OpRegistry& ops) {
        .attrs = {{"batch_dims", int64_t{0}, "leading dims that x and indices share"}},
        .infer = infer_gather_nd,
        .reference = reference_gather_nd,
-       .compute = compute_gather_nd,
+       .compute = with_open_sizes(compute_gather_nd),
        .flops = no_flops,
        .check = check_gather_nd});
   ops.add({.name = "one_hot",
@@ -289,7 +295,7 @@ void add_gather_ops(OpRegistry& ops) {
                      {"axis", int64_t{-1}, "position of the new dim in y"}},
            .infer = infer_one_hot,
            .reference = reference_one_hot,
-           .compute = compute_one_hot,
+           .compute = with_open_sizes(compute_one_hot),
            .flops = no_flops});
 }
 

@@ -55,8 +55,7 @@ RefKernel arg_kernel(AxisView view, bool last) {
 Result<Tensors> compute_arg(te::Builder& builder, Inputs in, Types out, const Attrs& attrs,
                             const std::string& name, bool greatest) {
   const Tensor& x = in[0];
-  BYOC_TRY(size_t axis,
-           normal_axis(name, attrs.i("axis"), TensorType{x.dtype(), make_shape(extents(x))}));
+  BYOC_TRY(size_t axis, normal_axis(name, attrs.i("axis"), type_of(x)));
   bool keepdims = attrs.b("keepdims", true), last = attrs.b("select_last_index", false);
   Tensors best = builder.reduce_all(name, te::extents_of(*out[0]), {x.shape()[axis]},
                                     arg_combiner(computing_dtype(x.dtype()), greatest, last),
@@ -88,9 +87,10 @@ OpDef arg_op(std::string name, std::string doc) {
       return arg_kernel<T, kGreatest>(view, last);
     });
   };
-  op.compute = [name](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-    return compute_arg(builder, in, out, attrs, name, kGreatest);
-  };
+  op.compute =
+      with_open_sizes([name](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+        return compute_arg(builder, in, out, attrs, name, kGreatest);
+      });
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
 }

@@ -264,13 +264,14 @@ RowStats mean_and_deviation(const T* x, const ReduceWalk& walk, int64_t base) {
 struct TakenExpr {
   Exprs shape, over;
   std::vector<size_t> axes;
-  int64_t n = 1;
+  Dim n = Dim(1);  // of the elements; an open one where an extent is
 
   TakenExpr(const Tensor& x, std::vector<size_t> taken) : shape(x.shape()), axes(std::move(taken)) {
     for (size_t axis : axes) {
       BYOC_CHECK(axis < shape.size(), "dim ", axis, " of rank ", shape.size());
       over.push_back(shape[axis]);
-      n *= extents(x)[axis];
+      const Dim dim = type_of(x).shape[axis];
+      if (!is_open(n)) n = is_open(dim) ? dim : Dim(n.extent() * dim.extent());
       shape[axis] = 1;
     }
     if (axes.empty()) over.push_back(1);  // each element alone
@@ -290,8 +291,9 @@ Result<Tensors> compute_mean_variance_norm(te::Builder& builder, Inputs in, Type
   BYOC_TRY(auto axes, normal_axes("mean_variance_norm", attrs.ints("axes"), out[0]));
   const Tensor& x = in[0];
   TakenExpr taken(x, axes);
+  if (is_open(taken.n)) return needs_number("mean_variance_norm", taken.n);
   MomentStages stats =
-      moments_of(builder, taken.shape, taken.over, x.dtype(), taken.n,
+      moments_of(builder, taken.shape, taken.over, x.dtype(), taken.n.extent(),
                  [&](const Exprs& i, const Exprs& r) { return widened(x(taken.element(i, r))); });
   Tensor scale = builder.compute("scale", taken.shape, [&](const Exprs& i) {
     Expr deviation = te::unary(te::UnaryOp::kSqrt, stats.variance(i));
@@ -322,7 +324,7 @@ OpDef mean_variance_norm() {
                        return scaled_kernel<T>(walk, mean_and_deviation<T>);
                      });
   };
-  op.compute = compute_mean_variance_norm;
+  op.compute = with_open_sizes(compute_mean_variance_norm);
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
 }
@@ -382,7 +384,7 @@ OpDef lp_norm() {
                        return scaled_kernel<T>(walk, inverse_norm(attrs.i("p") == 1));
                      });
   };
-  op.compute = compute_lp_norm;
+  op.compute = with_open_sizes(compute_lp_norm);
   op.flops = [](Types inputs, Types, const Attrs&) { return 3 * flop_count(inputs[0]); };
   return op;
 }

@@ -144,7 +144,11 @@ Result<RefKernel> reference_groups(std::string_view op, Types inputs, int64_t gr
 Result<Tensors> compute_groups(te::Builder& builder, const std::string& name, Inputs in,
                                int64_t groups, double epsilon) {
   const Tensor &x = in[0], &scale = in[1], &bias = in[2];
-  Ints shape = extents(x);
+  const Shape dims = type_of(x).shape;
+  for (size_t d = 1; d < dims.size(); ++d)
+    if (is_open(dims[d])) return needs_number(name, dims[d]);
+  Ints shape = {1};  // of one sample
+  for (size_t d = 1; d < dims.size(); ++d) shape.push_back(dims[d].extent());
   BYOC_CHECK(shape.size() >= 2 && (groups == 0 || shape[1] % groups == 0), name, " of rank ",
              shape.size(), " in ", groups, " groups");
   int64_t each = groups == 0 ? 0 : shape[1] / groups, n = each;
@@ -182,9 +186,12 @@ OpDef instance_norm() {
     return reference_groups("instance_norm", inputs, inputs[0]->shape[1].extent(),
                             attrs.f("epsilon"));
   };
-  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
-    return compute_groups(builder, "instance_norm", in, extents(in[0])[1], attrs.f("epsilon"));
-  };
+  op.compute = with_open_sizes(
+      [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) -> Result<Tensors> {
+        const Dim channels = type_of(in[0]).shape[1];
+        if (is_open(channels)) return needs_number("instance_norm", channels);
+        return compute_groups(builder, "instance_norm", in, channels.extent(), attrs.f("epsilon"));
+      });
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
 }
@@ -205,9 +212,9 @@ OpDef group_norm() {
   op.reference = [](Types inputs, Types, const Attrs& attrs) {
     return reference_groups("group_norm", inputs, attrs.i("num_groups"), attrs.f("epsilon"));
   };
-  op.compute = [](te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  op.compute = with_open_sizes([](te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
     return compute_groups(builder, "group_norm", in, attrs.i("num_groups"), attrs.f("epsilon"));
-  };
+  });
   op.flops = [](Types inputs, Types, const Attrs&) { return 6 * flop_count(inputs[0]); };
   return op;
 }
@@ -249,7 +256,9 @@ RefKernel lrn_kernel(Lrn lrn) {
 
 Result<Tensors> compute_lrn(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
   const Tensor& x = in[0];
-  int64_t size = attrs.i("size"), channels = extents(x)[1];
+  const Dim dim = type_of(x).shape[1];
+  if (is_open(dim)) return needs_number("lrn", dim);
+  int64_t size = attrs.i("size"), channels = dim.extent();
   BYOC_CHECK(size > 0, "lrn over ", size, " channels");
   Tensor squares = sum_over(
       builder, "squares", x.shape(), {Expr(size)}, x.dtype(), [&](const Exprs& i, const Exprs& r) {
@@ -290,7 +299,7 @@ OpDef lrn() {
     return for_dtype("lrn", inputs[0]->dtype, FloatTypes{},
                      [&]<class T>() -> Result<RefKernel> { return lrn_kernel<T>(lrn); });
   };
-  op.compute = compute_lrn;
+  op.compute = with_open_sizes(compute_lrn);
   op.flops = [](Types inputs, Types, const Attrs& attrs) {
     return (2.0 * static_cast<double>(attrs.i("size")) + 3) * flop_count(inputs[0]);
   };

@@ -166,6 +166,8 @@ Result<RefKernel> reference_split(Types in, Types out, const Attrs& attrs) {
 
 Result<Tensors> compute_split(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("split", attrs.i("axis", 0), out[0]));
+  const Dim whole = type_of(in[0]).shape[axis];
+  if (is_open(whole)) return needs_number("split", whole);
   Tensors parts;
   int64_t begin = 0;
   for (TypeId type : out) {
@@ -176,8 +178,7 @@ Result<Tensors> compute_split(te::Builder& builder, Inputs in, Types out, const 
     }));
     begin += type->shape[axis].extent();
   }
-  BYOC_CHECK(begin == extents(in[0])[axis], "parts of ", begin, " cells in all are cut from ",
-             extents(in[0])[axis]);
+  BYOC_CHECK(begin == whole.extent(), "parts of ", begin, " cells in all are cut from ", whole);
   return parts;
 }
 
@@ -203,7 +204,7 @@ void add_concat_ops(OpRegistry& ops) {
                      {"split", Ints{}, "extents, which add up to that of x", AttrSpec::kRequired}},
            .infer = infer_split,
            .reference = reference_split,
-           .compute = compute_split,
+           .compute = with_open_sizes(compute_split),
            .flops = no_flops});
 }
 

@@ -82,7 +82,7 @@ void add_triangle_ops(OpRegistry& ops) {
                      {"k", int64_t{0}, "which diagonal: column - row"}},
            .infer = infer_trilu,
            .reference = reference_trilu,
-           .compute = compute_trilu,
+           .compute = with_open_sizes(compute_trilu),
            .flops = no_flops});
   ops.add({.name = "eye_like",
            .doc = "Ones on diagonal k of a matrix of x's shape, zeros elsewhere; x's values do not "
