@@ -199,7 +199,7 @@ OpDef matmul_blocks() {
   op.attrs = block_attrs();
   op.infer = infer_block_product;
   op.reference = reference_block_product;
-  op.compute = compute_block_product;
+  op.compute = with_open_sizes(compute_block_product);
   op.flops = flops_of_rows;
   op.facts = {.family = OpFamily::kProduct};
   return op;
@@ -213,7 +213,7 @@ OpDef matmul_widened() {
   op.attrs = {{"trans_b", false, "the weight is stored transposed"}};
   op.infer = infer_widened;
   op.reference = reference_widened;
-  op.compute = compute_widened;
+  op.compute = with_open_sizes(compute_widened);
   op.flops = flops_of_rows;
   op.facts = {.family = OpFamily::kProduct, .weight = 1};
   return op;

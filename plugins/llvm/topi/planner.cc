@@ -140,8 +140,12 @@ std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
       const te::Exprs of = is_passed ? load->indices : te::Exprs{te::simplify(*offset)};
       std::optional<Moves> moves = moves_of(of, from.compute->axes, from.axes);
       if (!moves) return {};
-      if (is_passed) met.push_back({compute(stage.name), *std::move(moves)});
-      else out.push_back(std::move((*moves)[0]));
+      if (is_passed) {
+        met.push_back({compute(stage.name), *std::move(moves)});
+        continue;
+      }
+      (*moves)[0].resize(own.axes.size());  // a stage without axes has no strides
+      out.push_back(std::move((*moves)[0]));
     }
   }
   return out;

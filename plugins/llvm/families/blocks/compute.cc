@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "byoc/base/check.h"
+#include "byoc/te/simplify.h"
 #include "plugins/llvm/tiling/tile.h"
 
 namespace byoc::llvm_plugin::blocks {
@@ -165,7 +166,7 @@ class Rows {
   Exprs shape(int64_t last) const {
     Exprs out = x_.shape();
     if (out.size() > 2) {
-      out[out.size() - 3] = *te::as_int(out[out.size() - 3]) * joined();
+      out[out.size() - 3] = te::simplify(out[out.size() - 3] * joined());
       out.erase(out.end() - 2);
     }
     out.back() = last;
@@ -176,21 +177,23 @@ class Rows {
     row.back() = column;
     if (x_.rank() > 2) {
       const Expr both = row[row.size() - 2];
-      row[row.size() - 2] = floor_div(both, joined());
-      row.insert(row.end() - 1, floor_mod(both, joined()));
+      row[row.size() - 2] = is_one_of() ? Expr(0) : floor_div(both, joined());
+      row.insert(row.end() - 1, is_one_of() ? both : floor_mod(both, joined()));
     }
     return x_(row);
   }
   /// Returns the indices in `shape` of an element of [.., a, b, n].
   Exprs joined_index(Exprs i) const {
     if (i.size() < 3) return i;
-    i[i.size() - 3] = i[i.size() - 3] * joined() + i[i.size() - 2];
+    i[i.size() - 3] = is_one_of() ? i[i.size() - 2] : i[i.size() - 3] * joined() + i[i.size() - 2];
     i.erase(i.end() - 2);
     return i;
   }
 
  private:
-  int64_t joined() const { return *te::as_int(x_.shape()[x_.rank() - 2]); }
+  Expr joined() const { return x_.shape()[x_.rank() - 2]; }
+  // Returns true where the rows are those of one matrix: no index is divided.
+  bool is_one_of() const { return te::as_int(x_.shape()[x_.rank() - 3]) == 1; }
   Tensor x_;
 };
 
@@ -287,9 +290,10 @@ Tensor Maker::many() const {
                         });
 }
 
-// `is_exact`: an infinity in a row is multiplied by the entry less its zero point.
+// `is_exact`: an infinity in a row is multiplied by the entry less its zero point. `rows`: 0 where
+// each run gives their number.
 te::Strategy strategy_of(const Matrix& matrix, int64_t rows, bool is_exact) {
-  const bool is_few = rows <= kMostRows;
+  const bool is_few = rows > 0 && rows <= kMostRows;
   te::Strategy out{.name = is_few ? kRowsCompute : kUnpackedCompute, .level = kPreferred};
   out.has_generic_schedule = false;
   out.compute = [=](te::Builder& builder, std::span<const Tensor> in, Types types,
@@ -304,6 +308,7 @@ te::Strategy strategy_of(const Matrix& matrix, int64_t rows, bool is_exact) {
         builder.compute("narrow_product", te::extents_of(*types[0]),
                         [&](const Exprs& i) { return sums(all.joined_index(i)); })};
   };
+  out.compute.takes_open = rows == 0;
   return out;
 }
 
@@ -325,7 +330,7 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   const int64_t rows = y[y.size() - 2] * (y.size() > 2 ? y[y.size() - 3] : 1);
   const bool is_empty = std::ranges::any_of(y, [](int64_t extent) { return extent == 0; });
   if (matrix.n < matrix.columns || matrix.k == 0 || is_empty) return;
-  out.push_back(strategy_of(matrix, rows, has_exact_sums(site)));
+  out.push_back(strategy_of(matrix, call.is_open ? 0 : rows, has_exact_sums(site)));
 }
 
 }  // namespace byoc::llvm_plugin::blocks

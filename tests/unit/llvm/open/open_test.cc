@@ -56,6 +56,16 @@ TEST(OpenSizes, OfMeansOverThem) {
   });
 }
 
+TEST(OpenSizes, OfQuantisedSteps) {
+  expect_all(kRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1],
+               ",24], %s: f32[], %z: u8[], %w: i8[24,40]) {\n",
+               "  %0 = quantize(%x, %s, %z)\n  %1 = matmul_integers(%0, %w)\n",
+               "  %2 = requantize(%1, %s) {to=u8, min=0, max=255, zero_point=5}\n",
+               "  %3 = dequantize(%2, %s, %z)\n  return %1, %2, %3\n}\n");
+  });
+}
+
 TEST(OpenSizes, OfTransposes) {
   expect_all(kRows, [](auto& d) {
     return cat("fn main(%x: f32[", d[0], ",", d[1], ",4,16]) {\n",

@@ -59,5 +59,19 @@ TEST(TransposedReads, GiveEveryElement) {
   }
 }
 
+// The stage that widens a scalar has no axes, so its read has no strides.
+TEST(TransposedReads, AreFoundBesideScalarsOfSixteenBits) {
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  const ValueId x = f.param("x", {DType::kF16, {3, 64}}), y = f.param("y", {DType::kF16, {}});
+  ASSERT_TRUE(f.finish("main", {f.call("subtract", {x, y})}).ok());
+  const te::Target target = llvm_plugin::host_target();
+  auto dag = llvm_plugin::translate(module, target);
+  ASSERT_TRUE(dag.ok()) << dag.status().message();
+  const auto schedules = llvm_plugin::template_of(*dag, target);
+  EXPECT_FALSE(schedules.choices().knobs.empty());
+  EXPECT_NE(te::print(schedules.at(schedules.first)->trace()), "");
+}
+
 }  // namespace
 }  // namespace byoc
