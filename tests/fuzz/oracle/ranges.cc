@@ -102,6 +102,11 @@ Status check_range(const OpDef& op, const std::vector<const Known*>& args,
   if (op.name == "bit_cast" && is_float(args[0]->type->dtype) && has_nan(*args[0]))
     return undetermined(op, "the bits of a NaN may be others");
   for (const Known& known : results) {
+    // Roots, logarithms and means of integers are computed in f64, in some order.
+    constexpr double kExact = 0x1p53;
+    const bool is_rounded = op.name == "l2" || op.name == "mean" || op.name.starts_with("log_sum");
+    if (is_rounded && is_int(known.type->dtype) && largest_finite(known) > kExact)
+      return undetermined(op, "f64 rounds an integer");
     if (!is_float(known.type->dtype)) continue;
     if (largest_finite(known) > std::max(precision_of(known.type->dtype).largest, 2 * largest))
       return undetermined(op, "a result is too large");
