@@ -238,6 +238,7 @@ Result<std::vector<Known>> evaluate_step(const OpDef& op, const Attrs& attrs,
   BYOC_TRY(Buffers right, run(op, attrs, in, types, operands));
   std::vector<Known> out;
   for (size_t k = 0; k < types.size(); ++k) out.push_back(exact(types[k], right[k]));
+  BYOC_TRY_STATUS(check_integers(op, out));
   if (!rounds_anything(op, args, types)) return out;
   BYOC_TRY_STATUS(check_range(op, args, out));
   if (!args.empty()) BYOC_TRY_STATUS(check_image(op, attrs, *args[0]));

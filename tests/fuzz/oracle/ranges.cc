@@ -87,6 +87,15 @@ Status check_image(const OpDef& op, const Attrs& attrs, const Known& image) {
   return {};
 }
 
+Status check_integers(const OpDef& op, const std::vector<Known>& results) {
+  constexpr double kExact = 0x1p53;
+  if (op.name != "l2" && op.name != "mean" && !op.name.starts_with("log_sum")) return {};
+  for (const Known& known : results)
+    if (is_int(known.type->dtype) && largest_finite(known) > kExact)
+      return undetermined(op, "f64 rounds an integer");
+  return {};
+}
+
 Status check_range(const OpDef& op, const std::vector<const Known*>& args,
                    const std::vector<Known>& results) {
   double largest = 0;
@@ -102,11 +111,6 @@ Status check_range(const OpDef& op, const std::vector<const Known*>& args,
   if (op.name == "bit_cast" && is_float(args[0]->type->dtype) && has_nan(*args[0]))
     return undetermined(op, "the bits of a NaN may be others");
   for (const Known& known : results) {
-    // Roots, logarithms and means of integers are computed in f64, in some order.
-    constexpr double kExact = 0x1p53;
-    const bool is_rounded = op.name == "l2" || op.name == "mean" || op.name.starts_with("log_sum");
-    if (is_rounded && is_int(known.type->dtype) && largest_finite(known) > kExact)
-      return undetermined(op, "f64 rounds an integer");
     if (!is_float(known.type->dtype)) continue;
     if (largest_finite(known) > std::max(precision_of(known.type->dtype).largest, 2 * largest))
       return undetermined(op, "a result is too large");

@@ -25,6 +25,8 @@ Status undetermined(const OpDef& op, std::string_view why);
 /// by the steps of plugins/llvm.
 Status check_image(const OpDef& op, const Attrs& attrs, const Known& image);
 
+/// Refuses roots, logarithms and means of integers beyond 2^53: f64 rounds them, in some order.
+Status check_integers(const OpDef& op, const std::vector<Known>& results);
 /// Checks that the numbers stay in a range where no order of the sums inside an op overflows.
 Status check_range(const OpDef& op, const std::vector<const Known*>& args,
                    const std::vector<Known>& results);
