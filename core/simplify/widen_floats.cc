@@ -50,7 +50,7 @@ bool moves_elements(const OpDef& op) {
   return op.sizes || (op.kind == FusionKind::kInjective && op.facts.family != OpFamily::kResize);
 }
 
-// Caches stay as they are stored: a step writes or reads a few of their rows, and a cast all of them.
+// Caches stay as they are stored: a step writes or reads a few of their rows, a cast all of them.
 bool writes_to_cache(const OpDef& op) { return op.name == "update_rows"; }
 bool reads_cache(const OpDef& op, size_t operand) {
   return op.name == "cached_attention" && (operand == 1 || operand == 2);
