@@ -114,6 +114,16 @@ Status scatter(Call& call, const char* op_type) {
 }
 
 Status scatter_elements(Call& call) { return scatter(call, "ScatterElements"); }
+/// Writes TensorScatter, which has i64 starts only.
+Status update_rows(Call& call) {
+  Names inputs = call.inputs();
+  if (call.input_type(2).dtype != DType::kI64) inputs[2] = call.cast(inputs[2], DType::kI64);
+  onnx::NodeProto& node = call.add("TensorScatter", inputs, call.outputs());
+  add_attribute(node, "axis", call.attrs().i("axis", -2));
+  add_attribute(node, "mode", call.attrs().s("mode", "linear"));
+  return {};
+}
+
 Status scatter_nd(Call& call) { return scatter(call, "ScatterND"); }
 
 // ONNX's SpaceToDepth has one order of channels, which is the inverse of DepthToSpace's DCR.
@@ -147,6 +157,7 @@ constexpr Row kShapeRows[] = {
     {"transpose", "Transpose"},
     {"trilu", "Trilu", 0, trilu},
     {"unsqueeze", "Unsqueeze", 0, unsqueeze},
+    {"update_rows", "TensorScatter", 24, update_rows},
 };
 
 }  // namespace

@@ -50,6 +50,12 @@ bool moves_elements(const OpDef& op) {
   return op.sizes || (op.kind == FusionKind::kInjective && op.facts.family != OpFamily::kResize);
 }
 
+// Caches stay as they are stored: a step writes or reads a few of their rows, a cast all of them.
+bool writes_to_cache(const OpDef& op) { return op.name == "update_rows"; }
+bool reads_cache(const OpDef& op, size_t operand) {
+  return op.name == "cached_attention" && (operand == 1 || operand == 2);
+}
+
 class Widener {
  public:
   Widener(IRModule& module, const Function& function, const OpDef& cast)
@@ -70,6 +76,9 @@ class Widener {
   Result<ValueId> wide(ValueId old, bool stays_stored = false);
   ValueId add_cast(ValueId now, DType to, Symbol loc);
   bool is_of_chain(ValueId old) const { return of_chains_.contains(key(old)); }
+  bool is_cache(const Call& call, ValueId old, size_t operand) const {
+    return reads_cache(*call.op, operand) && !is_of_chain(old);
+  }
   void set_wide(ValueId old, ValueId now);
 
   Rewriter rewriter_;
@@ -128,7 +137,10 @@ Status Widener::copy(uint32_t node) {
 Result<bool> Widener::widen(uint32_t k, const Call& call) {
   const Node& node = from().nodes[k];
   std::vector<TypeId> in, out;
-  for (ValueId arg : from().args(node)) in.push_back(widened(from().type(arg)));
+  for (ValueId arg : from().args(node)) {
+    const TypeId type = from().type(arg);
+    in.push_back(is_cache(call, arg, in.size()) ? type : widened(type));
+  }
   for (size_t output = 0; output < node.types.size(); ++output)
     out.push_back(widened(node.types[output]));
   Result<std::vector<TypeId>> types = infer_types(*call.op, in, *call.attrs);
@@ -136,7 +148,7 @@ Result<bool> Widener::widen(uint32_t k, const Call& call) {
   std::vector<ValueId> args;
   for (size_t at = 0; at < from().args(node).size(); ++at) {
     const ValueId arg = from().args(node)[at];
-    if (is_small(from().type(arg))) {
+    if (is_small(from().type(arg)) && !is_cache(call, arg, at)) {
       BYOC_TRY(ValueId now, wide(arg, is_stored_weight(from(), node, at)));
       args.push_back(now);
     } else {
@@ -185,7 +197,7 @@ void Widener::rewrite_dequantize(uint32_t k, const Call& call) {
 Status Widener::rewrite(uint32_t k) {
   const Node& node = from().nodes[k];
   auto* call = std::get_if<Call>(&node.kind);
-  if (call == nullptr) return copy(k);
+  if (call == nullptr || writes_to_cache(*call->op)) return copy(k);
   if (call->op == &cast_) {
     BYOC_TRY(bool done, rewrite_cast(k, *call));
     return done ? Status() : copy(k);

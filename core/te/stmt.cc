@@ -2,6 +2,7 @@
 #include "byoc/te/stmt.h"
 
 #include "byoc/base/check.h"
+#include "byoc/te/copy.h"
 
 namespace byoc::te {
 namespace {
@@ -87,6 +88,20 @@ std::string_view index_error_op(const Intrinsic& intrinsic) {
   std::string_view name = intrinsic.name;
   if (intrinsic.declaration || !name.starts_with(kIndexError)) return {};
   return name.substr(kIndexError.size());
+}
+
+Stmt make_copy(const Tensor& from, const Tensor& to) {
+  BYOC_CHECK(from.dtype() == to.dtype() && from.rank() == to.rank(), "a copy of ", from.name(),
+             " to ", to.name(), ", which has another type");
+  const Exprs begin(from.rank(), Expr(0));
+  Expr count = 1;
+  for (const Expr& extent : from.shape()) count = count * extent;
+  return make_intrinsic(kCopy, {{from, begin}, {to, begin}}, {std::move(count)});
+}
+
+bool is_copy(const Intrinsic& call) {
+  return call.name == kCopy && !call.declaration && call.places.size() == 2 &&
+         call.args.size() == 1 && call.places[0].tensor.dtype() == call.places[1].tensor.dtype();
 }
 
 }  // namespace byoc::te

@@ -29,6 +29,8 @@ std::string pack(const std::vector<Signature>& functions, const Packing& packing
     put_text(out, {reinterpret_cast<const char*>(f.const_use.data()), f.const_use.size()});
     put_number(out, f.packed_from.has_value());
     if (f.packed_from) put_numbers(out, *f.packed_from);
+    put_number(out, f.inplace.size());
+    for (auto [in, result] : f.inplace) put_number(out, in), put_number(out, result);
   }
   put_text(out, packing.compat);
   put_text(out, packing.code.object);
@@ -57,6 +59,15 @@ class Unloadable : public sdk::Kernel {
 };
 
 }  // namespace
+
+std::vector<std::pair<uint32_t, uint32_t>> inplace_of(const sdk::Graph& graph) {
+  const bool is_update = graph.loops.empty() && graph.nodes.size() == 1 &&
+                         graph.outputs.size() == 1 && graph.nodes[0].op == "update_rows";
+  if (!is_update || graph.nodes[0].args.empty()) return {};
+  const sdk::Operand& cache = graph.nodes[0].args[0];
+  if (cache.kind != sdk::Operand::kInput || graph.outputs[0].kind != sdk::Operand::kNode) return {};
+  return {{cache.index, 0}};
+}
 
 class NativeModule::Kernel : public sdk::Kernel {
  public:
@@ -140,6 +151,7 @@ sdk::Module::Entry NativeModule::find(std::string_view symbol) {
   info.n_in = found->n_in;
   info.n_out = found->n_out;
   info.signature = found->types;
+  info.inplace = found->inplace;
   info.const_use = found->const_use;
   info.const_use.resize(found->constants.size(), BYOC_CONST_KEPT);
   return {kernels_[k].get(), std::move(info)};
@@ -178,6 +190,10 @@ SavedModule read_saved(std::string_view blob) {
     const std::string_view use = reader.text();
     f.const_use.assign(use.begin(), use.end());
     if (reader.number() != 0) f.packed_from = reader.numbers();
+    for (uint64_t pairs = reader.number(); pairs > 0; --pairs) {
+      const auto in = static_cast<uint32_t>(reader.number());
+      f.inplace.emplace_back(in, static_cast<uint32_t>(reader.number()));
+    }
     out.functions.push_back(std::move(f));
   }
   out.packing.compat = std::string(reader.text());

@@ -21,11 +21,17 @@ struct Signature {
   /// The constants that packed ones are made of, by number. No list: there are no packed constants;
   /// an empty one: they are made of nothing, as the tables of a Fourier transform.
   std::optional<std::vector<uint64_t>> packed_from = {};
+  /// byoc_kernel_info::inplace_pairs: an input whose memory an output may take over.
+  std::vector<std::pair<uint32_t, uint32_t>> inplace = {};
 
   bool keeps(size_t constant) const {
     return constant >= const_use.size() || const_use[constant] == BYOC_CONST_KEPT;
   }
 };
+
+/// Returns the pairs of a function that only writes new rows to a cache; none of others. Its code
+/// compares the addresses, and checks all starts before it writes.
+std::vector<std::pair<uint32_t, uint32_t>> inplace_of(const sdk::Graph& graph);
 
 /// The code that makes packed constants again when load gives a module to this plugin: the host
 /// lends it the constants of the function alone. One maker per function with packed constants.

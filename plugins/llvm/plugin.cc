@@ -153,6 +153,7 @@ Signature signature_of(sdk::Function& function, const Workspace& workspace) {
   for (size_t c = 0; c < function.constants.size(); ++c)
     out.constants.push_back(key_of(function.constants.raw(c)));
   out.const_use = function.constants.use();
+  out.inplace = inplace_of(function.graph);
   return out;
 }
 

@@ -113,6 +113,7 @@ std::vector<Family> elementwise_families();
 std::vector<Family> shape_families();
 std::vector<Family> window_families();
 std::vector<Family> algebra_families();
+std::vector<Family> cache_families();
 std::vector<Family> integer_families();
 std::vector<Family> broadcast_families();
 std::vector<Family> empty_families();

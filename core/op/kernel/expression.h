@@ -5,6 +5,7 @@
 #include <span>
 
 #include "byoc/ir/dim.h"
+#include "byoc/te/copy.h"
 #include "byoc/te/simplify.h"
 #include "byoc/te/tensor.h"
 #include "core/op/kernel/util.h"

@@ -3,6 +3,7 @@
 #include "core/te/evaluate/code.h"
 
 #include "byoc/ir/visit.h"
+#include "byoc/te/copy.h"
 #include "core/te/lower/declaration.h"
 
 namespace byoc::te {
@@ -102,12 +103,40 @@ StmtCode Compiler::store(const Store& v) {
   return out;
 }
 
+// Compiles a copy of adjacent elements as a loop over their distance from the first.
+StmtCode Compiler::copy(const Intrinsic& v) {
+  const Var k("k");
+  kept_.push_back(k);
+  const Expr distance = kept_.back();
+  auto elements = [&](const Place& first) {
+    Exprs at = first.indices;
+    at.push_back(distance);
+    return list(at);
+  };
+  const Tensor &from = v.places[0].tensor, &to = v.places[1].tensor;
+  ExprCode load{ExprCode::kLoad, from.dtype(), from.dtype()};
+  load.has_offset = true;
+  load.a = tensor(from), load.b = elements(v.places[0]),
+  load.c = static_cast<uint32_t>(from.rank());
+  StmtCode store{StmtCode::kStore};
+  store.has_offset = true;
+  store.slot = tensor(to), store.count = static_cast<uint32_t>(to.rank());
+  store.first = elements(v.places[1]);
+  code.exprs.push_back(load);
+  store.a = static_cast<uint32_t>(code.exprs.size() - 1);
+  code.stmts.push_back(std::move(store));
+  const auto body = static_cast<uint32_t>(code.stmts.size() - 1);
+  kept_.emplace_back(0);
+  return {StmtCode::kFor, var(k), expr(kept_.back()), expr(v.args[0]), 0, 0, {body}};
+}
+
 // Compiles the loops of the declaration, on the places of the call.
 StmtCode Compiler::intrinsic(const Intrinsic& v) {
   if (const std::string_view op = index_error_op(v); !op.empty()) {
     return {StmtCode::kIndexError, 0, expr(v.args[0]), expr(v.args[1]), expr(v.args[2]), 0, {},
             std::string(op)};
   }
+  if (is_copy(v)) return copy(v);
   if (v.name == "prefetch" && !v.declaration) return {StmtCode::kBlock};  // loads lines, no more
   if (!v.declaration) return {StmtCode::kIntrinsic, 0, 0, 0, 0, 0, {}, v.name};
   const TensorIntrin& intrin = *v.declaration;

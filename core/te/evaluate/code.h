@@ -59,6 +59,7 @@ class Compiler {
   uint32_t node(const Expr& x);
   StmtCode stmt_of(const StmtNode& s);
   StmtCode store(const Store& v);
+  StmtCode copy(const Intrinsic& v);
   StmtCode intrinsic(const Intrinsic& v);
   Exprs with_offset(const Place& first, const Exprs& strides, const Exprs& indices);
   std::unordered_map<const void*, uint32_t> exprs_, vars_, tensors_;

@@ -3,6 +3,7 @@
 // is first read as a list, and bodies are put together from its end.
 #include <algorithm>
 
+#include "byoc/te/copy.h"
 #include "core/te/lower/declaration.h"
 #include "core/te/text/parser.h"
 #include "core/te/text/words.h"
@@ -252,6 +253,8 @@ Result<Stmt> Parser::intrinsic(const std::string& name, size_t at) {
     const size_t place = in_.at();
     BYOC_TRY(std::string tensor, in_.name("a tensor"));
     BYOC_TRY(const Memory* memory, this->memory(tensor, place));
+    if (name == kCopy && call.places.size() == 1 && memory->is_input)
+      return in_.wrong(place, cat(tensor, " is an input and cannot be written"));
     const Tensor to = *memory->tensor;
     BYOC_TRY_STATUS(in_.expect("["));
     BYOC_TRY(Exprs where, indices(to, place));
@@ -271,6 +274,8 @@ Status Parser::check_call(const Intrinsic& call, size_t at) const {
     if (call.args.size() == 3 && call.places.empty()) return {};
     return in_.wrong(at, cat(call.name, " takes an index, the lowest one and the extent"));
   }
+  if (!call.declaration && call.name == kCopy && !is_copy(call))
+    return in_.wrong(at, "copy takes two places of one type, and the number of elements");
   if (!call.declaration) return {};
   const TensorIntrin& intrin = *call.declaration;
   size_t args = axes_of(intrin).size();

@@ -76,6 +76,7 @@ class Body {
   void repeat_moving(int64_t times, std::array<Value, 2> from, std::array<int64_t, 2> steps,
                      const std::function<void(Value, Value)>& body);
   Status emit_prefetch(const te::Place& place);
+  Status emit_copy(const te::Intrinsic& call);
   Status emit_index_error(const te::Intrinsic& error);
 
   bool can_vectorize(const te::Stmt& stmt);

@@ -2,6 +2,7 @@
 #include "plugins/llvm/emit/micro_kernels.h"
 
 #include "byoc/base/check.h"
+#include "byoc/te/copy.h"
 #include "byoc/te/key.h"
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/emit/body.h"
@@ -133,6 +134,7 @@ Status Body::emit_intrinsic(const te::Intrinsic& call) {
                              " and ", call.args.size()));
   }
   if (!te::index_error_op(call).empty()) return emit_index_error(call);
+  if (te::is_copy(call)) return emit_copy(call);
   return unimplemented(cat("no micro-kernel is called ", call.name));
 }
 
@@ -144,6 +146,22 @@ Status Body::emit_prefetch(const te::Place& place) {
   builder_.CreateIntrinsic(
       llvm::Intrinsic::prefetch, {from->getType()},
       {from, builder_.getInt32(kRead), builder_.getInt32(kSecondCache), builder_.getInt32(kData)});
+  return {};
+}
+
+// Emits a copy, which is left out in a run whose places have one address.
+Status Body::emit_copy(const te::Intrinsic& call) {
+  values_.begin_statement();
+  const size_t size = dtype_size(call.places[0].tensor.dtype());
+  Value from = values_.address_of(call.places[0]), to = values_.address_of(call.places[1]);
+  Value bytes = builder_.CreateMul(values_.value(call.args[0]), builder_.getInt64(size));
+  llvm::BasicBlock *copy = block("copy"), *after = block("copied");
+  builder_.CreateCondBr(builder_.CreateICmpNE(from, to), copy, after);
+  builder_.SetInsertPoint(copy);
+  builder_.CreateMemCpy(to, llvm::Align(size), from, llvm::Align(size), bytes);
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  values_.begin_statement();
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "byoc/te/copy.h"
 #include "run.h"
 
 namespace byoc::te {
@@ -130,6 +131,22 @@ TEST(Evaluate, PicksTheSecondOfMinAndMaxForNan) {
 std::string error_of(const Expr& x) {
   Result<int64_t> result = evaluate(x, {});
   return result.ok() ? "" : result.status().message();
+}
+
+TEST(Evaluate, CopiesAdjacentElements) {
+  const Tensor x("x", DType::kI32, {2, 2}), y("y", DType::kI32, {2, 2});
+  const int32_t from[] = {1, 2, 3, 4};
+  int32_t to[] = {0, 0, 0, 0};
+  const void* in[] = {from};
+  void* out[] = {to};
+  LoopFunction f{"f", {x}, {y}, make_copy(x, y)};
+  ASSERT_TRUE(evaluate(f, in, out).ok());
+  EXPECT_EQ(std::vector(to, to + 4), (std::vector<int32_t>{1, 2, 3, 4}));
+  f.body = make_intrinsic(kCopy, {{x, {0, 1}}, {y, {1, 0}}}, {2});
+  ASSERT_TRUE(evaluate(f, in, out).ok());
+  EXPECT_EQ(std::vector(to, to + 4), (std::vector<int32_t>{1, 2, 2, 3}));
+  f.body = make_intrinsic(kCopy, {{x, {0, 1}}, {y, {1, 0}}}, {3});
+  EXPECT_EQ(evaluate(f, in, out).code(), byoc::Code::kOutOfRange);
 }
 
 TEST(Evaluate, RefusesWhatIsUndefined) {

@@ -320,6 +320,8 @@ TEST(TextErrors, HaveLineAndColumnAndTheFault) {
       {"y[0] = z[0] }", "there is no tensor z here", "2:8"},
       {"z[0] = 1.0 }", "there is no tensor z here", "2:1"},
       {"x[0] = 1.0 }", "x is an input and cannot be written", "2:1"},
+      {"copy(&x[0], &x[1], 2) }", "x is an input and cannot be written", "2:14"},
+      {"copy(&x[0], 2) }", "copy takes two places of one type, and the number of elements", "2:1"},
       {"y[0] = 1 }", "y holds f32, the value is i64", "2:1"},
       {"y[0] = x[0] + 1 }", "+ of f32 and i64", "2:13"},
       {"y[0] = exp(1) }", "exp takes no i64", "2:8"},

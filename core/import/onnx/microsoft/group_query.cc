@@ -16,6 +16,7 @@ struct Places {
   bool is_joined = false;    // the cache is past and new ones; else it stays as long as it was
   bool is_prompt = false;    // the new ones are the first
   ValueId positions, total;  // i64: of the new ones, [n, s] or [1, s]; how many are valid, [n, 1]
+  ValueId first;             // i64 [n]: the positions of the first new ones
 };
 
 // ---- rotation
@@ -143,9 +144,12 @@ Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads)
   ValueId ends = cast_to(graph, graph.input(5), DType::kI64);
   places.total = add(graph, reshaped(graph, ends, {places.n, 1}), graph.constant_ints({1}));
   places.positions = unsqueezed(graph, counted(graph, places.s), {0});
-  if (!places.is_prompt) {
+  if (places.is_prompt) {
+    places.first = graph.constant_ints(Ints(static_cast<size_t>(places.n), 0));
+  } else {
     ValueId first = graph.call("subtract", {places.total, graph.constant_ints({places.s})});
     places.positions = add(graph, places.positions, first);
+    places.first = reshaped(graph, first, {places.n});
   }
   return places;
 }
@@ -162,13 +166,8 @@ Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId 
     pads[6] = places.s;
     past = graph.call("pad", {*past}, {{"pads", pads}});
   }
-  const Shape shape = graph.type(now).shape;
-  if (!is_static(shape)) return unimplemented(cat("key must have known sizes, it is ", shape));
-  const Dim most = graph.type(*past).shape[2];
-  ValueId index = in_range(graph, places.positions, most, 0, "group_query.seqlens_k");
-  index = reshaped(graph, index, {-1, 1, places.s, 1});
-  index = expanded(graph, index, static_extents(shape));
-  return graph.call("scatter_elements", {*past, index, now}, {{"axis", int64_t{2}}});
+  return graph.call("update_rows", {*past, now, places.first},
+                    {{"axis", int64_t{2}}, {"of", "group_query.seqlens_k"}});
 }
 
 // Returns the bias by which queries see valid keys: those up to their own, and within the window.
@@ -212,6 +211,29 @@ ValueId without_masked(Graph& graph, ValueId scores) {
   return graph.call("where", {masked, graph.scalar(dtype, 0), scores});
 }
 
+// Returns true where queries are at the last valid positions of a cache of a fixed size, and
+// weights are those of a plain softmax.
+bool has_cached_form(Graph& graph, const OnnxNode& node, const Places& places) {
+  const bool is_plain = !graph.optional_input(10) && !graph.optional_input(11) &&
+                        node.i("smooth_softmax", 0) != 1 && !node.has_output(3) &&
+                        node.f("scale", 0) >= 0;
+  return is_plain && node.has_input(3) && !places.is_joined && !places.is_prompt;
+}
+
+ValueId attended_in_cache(Graph& graph, const OnnxNode& node, const Qkv& heads,
+                          const Places& places) {
+  const int64_t window = node.i("local_window_size", -1);
+  ValueId lengths = reshaped(graph, places.total, {places.n});
+  return graph.call("cached_attention", {heads.q, heads.k, heads.v, lengths},
+                    {{"heads", node.i("num_heads", 1)},
+                     {"kv_heads", node.i("kv_num_heads", 1)},
+                     {"scale", node.f("scale", 0)},
+                     {"causal", node.i("causal", 1) != 0},
+                     {"left_window", window > 0 ? window - 1 : int64_t{-1}},
+                     {"softcap", std::max(node.f("softcap", 0), 0.0)},
+                     {"of", "group_query.seqlens_k"}});
+}
+
 Converted group_query_attention(Graph& graph, const OnnxNode& node) {
   BYOC_TRY_STATUS(refused_forms_of_group(node));
   BYOC_TRY(Qkv heads, group_heads(graph, node));
@@ -225,6 +247,12 @@ Converted group_query_attention(Graph& graph, const OnnxNode& node) {
   }
   BYOC_TRY(heads.k, present(graph, places, graph.optional_input(3), heads.k));
   BYOC_TRY(heads.v, present(graph, places, graph.optional_input(4), heads.v));
+  if (has_cached_form(graph, node, places)) {
+    BYOC_TRY(ValueId y, joined_heads(graph, attended_in_cache(graph, node, heads, places)));
+    std::vector<ValueId> outputs{y, heads.k, heads.v};
+    outputs.resize(std::min<size_t>(outputs.size(), node.num_outputs()));
+    return outputs;
+  }
   Scoring how{node.f("scale", 0), node.f("softcap", 0)};
   BYOC_TRY(how.bias, visible_bias(graph, node, heads, places));
   BYOC_TRY_STATUS(add_given_bias(graph, how.bias, heads));

@@ -109,6 +109,14 @@ struct Window {
   bool is_bounded() const { return is_causal || left >= 0 || right >= 0; }
 };
 
+Window window_of(const OnnxNode& node) {
+  Window window{node.i("is_causal", 0) != 0, -1, -1};
+  if (node.opset() < 25) return window;
+  window.left = node.i("left_window_size", -1);
+  window.right = node.i("right_window_size", -1);
+  return window;
+}
+
 // Returns key - query position [s, t], or [n, 1, s, t] where valid lengths are given per image.
 ValueId distances(Graph& graph, const Heads& heads, Value lengths) {
   Ints positions(static_cast<size_t>(heads.s));
@@ -145,14 +153,10 @@ Result<Value> total_bias(Graph& graph, const OnnxNode& node, const Heads& heads,
     BYOC_TRY(ValueId given, given_bias(graph, node, *mask, heads.t, dtype));
     join(given);
   }
-  Window window{node.i("is_causal", 0) != 0, -1, -1};
-  if (node.opset() >= 25) {
-    window.left = node.i("left_window_size", -1);
-    window.right = node.i("right_window_size", -1);
-    if (window.left < -1 || window.right < -1)
-      return invalid(cat("left_window_size ", window.left, " and right_window_size ", window.right,
-                         " must be at least -1"));
-  }
+  const Window window = window_of(node);
+  if (window.left < -1 || window.right < -1)
+    return invalid(cat("left_window_size ", window.left, " and right_window_size ", window.right,
+                       " must be at least -1"));
   if (window.is_bounded())
     join(bounded_bias(graph, distances(graph, heads, lengths), window, dtype));
   if (lengths) {
@@ -218,8 +222,60 @@ Result<ValueId> probabilities_of(Graph& graph, const OnnxNode& node, const Heads
   return cast_to(graph, y, dtype);
 }
 
+// ---- attention to the valid keys of a cache
+
+// Returns true for a node whose lengths, Y and softmax are what cached_attention has.
+bool has_cached_form(Graph& graph, const OnnxNode& node) {
+  const bool has_lengths = node.opset() >= 24 && graph.optional_input(6) &&
+                           !graph.optional_input(4) && !graph.optional_input(5);
+  const bool is_usual = !node.has_output(3) && node.i("softmax_precision", 1) == 1 &&
+                        (!node.has("scale") || node.f("scale", 0) > 0);
+  return has_lengths && is_usual;
+}
+
+// Returns the heads of an operand of rank 4, else the number in the attribute.
+int64_t heads_in(Graph& graph, ValueId x, const OnnxNode& node, const char* attr) {
+  const Shape& shape = graph.type(x).shape;
+  if (shape.size() != 4) return node.i(attr, 0);
+  return shape[1].is_static() ? shape[1].extent() : 0;
+}
+
+// Returns Y by cached_attention; empty where the mask has another width than the cache, or packed
+// keys and values are also results, which are [n, heads, length, size].
+Result<Value> cached_attention(Graph& graph, const OnnxNode& node) {
+  const ValueId q = graph.input(0), k = graph.input(1), v = graph.input(2);
+  const size_t rank = graph.rank(k);
+  const Shape& keys = graph.type(k).shape;
+  if ((rank != 3 && rank != 4) || graph.rank(q) != rank || graph.rank(v) != rank) return Value();
+  if (rank == 3 && (node.has_output(1) || node.has_output(2))) return Value();
+  const Dim t = keys[rank - 2], s = graph.type(q).shape[rank - 2];
+  if (!t.is_static() || !s.is_static()) return Value();
+  std::vector<ValueId> operands = {q, k, v, *graph.optional_input(6)};
+  if (Value mask = graph.optional_input(3)) {
+    const TensorType& type = graph.type(*mask);
+    if (type.shape.empty() || type.shape.back() != t) return Value();
+    operands.push_back(*mask);
+  }
+  const Window window = window_of(node);
+  const Attrs attrs{{"heads", heads_in(graph, q, node, "q_num_heads")},
+                    {"kv_heads", heads_in(graph, k, node, "kv_num_heads")},
+                    {"scale", node.f("scale", 0)},
+                    {"causal", window.is_causal},
+                    {"left_window", window.left},
+                    {"right_window", window.right},
+                    {"softcap", std::max(node.f("softcap", 0), 0.0)},
+                    {"of", "attention.nonpad_kv_seqlen"}};
+  return Value(graph.call("cached_attention", operands, attrs));
+}
+
 // Returns Y, the keys and values with those of the past, and the scores of qk_matmul_output_mode.
 Converted attention(Graph& graph, const OnnxNode& node) {
+  if (has_cached_form(graph, node)) {
+    BYOC_TRY(const Value y, cached_attention(graph, node));
+    std::vector<ValueId> outputs = {y.value_or(ValueId()), graph.input(1), graph.input(2)};
+    outputs.resize(std::min<size_t>(node.num_outputs(), outputs.size()));
+    if (y) return outputs;
+  }
   BYOC_TRY(Heads heads, read_heads(graph, node));
   DType dtype = graph.type(heads.q).dtype;
   double scale = node.f("scale", 1 / std::sqrt(static_cast<double>(heads.d)));

@@ -2,8 +2,6 @@
 // Ops with a state that one run hands to the next: LinearAttention, CausalConvWithState,
 // TensorScatter. Source: ONNX opset 27, LinearAttention and CausalConvWithState; opset 24,
 // TensorScatter.
-#include <algorithm>
-
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/conv.h"
 #include "core/import/onnx/rows/steps.h"
@@ -78,33 +76,21 @@ Converted linear_attention(Graph& graph, const OnnxNode& node) {
 // Writes `update` into the cache along one dim, beginning at an index per image.
 Converted tensor_scatter(Graph& graph, const OnnxNode& node) {
   ValueId cache = graph.input(0), update = graph.input(1);
-  const TensorType to = graph.type(cache), from = graph.type(update);
-  BYOC_TRY(size_t axis, normal_axis(node.i("axis", -2), to.shape.size()));
-  if (axis == 0) return invalid("axis is 0, the dim of the images");
-  if (from.shape.size() != to.shape.size() || !is_static(from.shape) || !to.shape[axis].is_static())
-    return invalid(cat("update must have the rank of past_cache, and known sizes; they are ", from,
-                       " and ", to));
-  std::string mode = node.s("mode", "linear");
-  if (mode != "linear" && mode != "circular")
-    return invalid(cat("mode is \"", mode, "\", expected linear or circular"));
-  Ints along(to.shape.size(), 1), images(to.shape.size(), 1);
-  along[axis] = from.shape[axis].extent();
-  images[0] = from.shape[0].extent();
-  auto at = [&](ValueId list, const Ints& dims) {
-    return graph.call("reshape", {list}, {{"shape", dims}, {"allow_zero", true}});
-  };
-  ValueId index = at(counted(graph, along[axis]), along);
-  if (Value given = graph.optional_input(2)) {
-    const int64_t more = mode == "circular" ? 0 : 1 - along[axis];  // where all of update fits
-    const ValueId first =
-        in_range(graph, *given, to.shape[axis], more, "tensor_scatter.write_indices");
-    index = add(graph, index, at(first, images));
+  BYOC_TRY(size_t axis, normal_axis(node.i("axis", -2), graph.rank(cache)));
+  Value starts = graph.optional_input(2);
+  if (!starts) {
+    const Dim images = graph.type(update).shape.empty() ? Dim(0) : graph.type(update).shape[0];
+    if (!images.is_static())
+      return unimplemented(
+                 cat("without write_indices the first dim of update must be known, it is ",
+                     graph.type(update)))
+          .with_help("give the sizes with --shape");
+    starts = graph.constant_ints(Ints(static_cast<size_t>(images.extent()), 0));
   }
-  if (mode == "circular")
-    index = graph.call("mod", {index, graph.constant_ints({to.shape[axis].extent()})});
-  index = expanded(graph, index, static_extents(from.shape));
-  return std::vector{graph.call("scatter_elements", {cache, index, update},
-                                {{"axis", static_cast<int64_t>(axis)}})};
+  return std::vector{graph.call("update_rows", {cache, update, *starts},
+                                {{"axis", static_cast<int64_t>(axis)},
+                                 {"mode", node.s("mode", "linear")},
+                                 {"of", "tensor_scatter.write_indices"}})};
 }
 
 constexpr Row kStateRows[] = {
