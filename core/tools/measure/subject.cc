@@ -145,7 +145,9 @@ class Maker {
                                 ? "--no-check"
                                 : "a compiled model holds no graph that a reference could run";
     subject_.plugins = runnable.plugins;
-    BYOC_TRY_STATUS(make_inputs(runnable.executable.program.given(), std::move(runnable.inputs)));
+    const Program& program = runnable.executable.program;  // a region has states as plain inputs
+    BYOC_TRY_STATUS(make_inputs(request_.region.empty() ? program.given() : program.inputs,
+                                std::move(runnable.inputs)));
     Executable executable = std::move(runnable.executable);
     if (!request_.region.empty()) {
       BYOC_TRY(executable, step_work(executable));
