@@ -14,7 +14,7 @@ inline DLDataType dlpack_type(const TensorSpec& spec) {
 }
 
 /// Returns a description whose name and dims are those of the arguments.
-inline byoc_tensor_info info_of(const std::string& name, const TensorSpec& type) {
+inline byoc_tensor_info tensor_info(const std::string& name, const TensorSpec& type) {
   return {name.c_str(), dlpack_type(type), static_cast<int32_t>(type.dims.size()),
           type.dims.data()};
 }

@@ -82,7 +82,7 @@ Status info_of(const std::vector<NamedTensor>& all, const char* what, size_t k,
   if (k >= all.size())
     return Status(Code::kOutOfRange,
                   cat("there are ", all.size(), " ", what, "s, no ", what, " ", k));
-  *out = info_of(all[k].name, all[k].type);
+  *out = tensor_info(all[k].name, all[k].type);
   return {};
 }
 

@@ -20,7 +20,7 @@ byoc_error* byoc_session_state(const byoc_session* session, size_t k, byoc_tenso
     if (k >= count)
       return Status(Code::kOutOfRange, cat("there are ", count, " states, no state ", k));
     const StateInfo& state = session->session->states()[k];
-    *out = info_of(state.input, state.type);
+    *out = tensor_info(state.input, state.type);
     return {};
   });
 }

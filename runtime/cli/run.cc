@@ -19,7 +19,14 @@ Status add_profile(const Session& session, const Context& context, std::span<con
                    std::span<DLTensor> out, Ran& ran) {
   for (const StepProfile& step : session.profile(context))
     ran.first_ns.push_back(static_cast<double>(step.last_ns));
-  BYOC_TRY(ran.steady, profile_steady(session, in, out, ran.time_ns));
+  std::vector<Tensor> later;  // later runs of a model with states give other outputs
+  std::vector<DLTensor> views(out.begin(), out.end());
+  later.reserve(views.size());  // views point into it
+  for (size_t k = 0; k < views.size() && !session.states().empty(); ++k) {
+    BYOC_TRY(Tensor tensor, Tensor::make(ran.outputs[k].spec()));
+    views[k] = later.emplace_back(std::move(tensor)).view();
+  }
+  BYOC_TRY(ran.steady, profile_steady(session, in, views, ran.time_ns));
   ran.profile = profile_rows(session, *ran.steady.context);
   ran.spans = span_rows(session, *ran.steady.context);
   ran.states = session.state_traffic(*ran.steady.context);

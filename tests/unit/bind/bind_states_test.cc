@@ -10,7 +10,7 @@ constexpr std::string_view kStep =
     "{output_names=[\"y\",\"present\",\"last\"]} {"
     " %0 = add(%x, %past)  %1 = relu(%0)  return %1, %0, %other }";
 
-std::string error_of(std::string_view text, std::vector<std::string> pairs) {
+std::string state_error(std::string_view text, std::vector<std::string> pairs) {
   const Status status = bind_states(module_of(text), pairs, {}).status();
   return cat(status.slug(), ": ", status.message());
 }
@@ -50,26 +50,26 @@ TEST(BindStates, ReadsNamesWithAnEqualsSign) {
 }
 
 TEST(BindStates, RefusesUnknownNamesWithTheNearest) {
-  EXPECT_EQ(error_of(kStep, {"pas=present"}),
+  EXPECT_EQ(state_error(kStep, {"pas=present"}),
             "unknown-state: the model has no input \"pas\"; did you mean \"past\"?");
-  EXPECT_EQ(error_of(kStep, {"past=presen"}),
+  EXPECT_EQ(state_error(kStep, {"past=presen"}),
             "unknown-state: the model has no output \"presen\"; did you mean \"present\"?");
-  EXPECT_EQ(error_of(kStep, {"past"}), "state-syntax: \"past\" is not of the form PAST=PRESENT");
-  EXPECT_EQ(error_of(kStep, {"=y"}), "state-syntax: \"=y\" is not of the form PAST=PRESENT");
+  EXPECT_EQ(state_error(kStep, {"past"}), "state-syntax: \"past\" is not of the form PAST=PRESENT");
+  EXPECT_EQ(state_error(kStep, {"=y"}), "state-syntax: \"=y\" is not of the form PAST=PRESENT");
 }
 
 TEST(BindStates, RefusesOtherTypesAndNamesBoth) {
-  EXPECT_EQ(error_of(kStep, {"other=y"}),
+  EXPECT_EQ(state_error(kStep, {"other=y"}),
             "state-type: the state \"other\" is f32[3], and \"y\" is f32[2]");
-  EXPECT_EQ(
-      error_of("fn main(%p: f32[N]) {output_names=[\"q\"]} { %0 = relu(%p)  return %0 }", {"p=q"}),
-      "state-type: the state \"p\" is f32[N], which has a size without a number");
+  EXPECT_EQ(state_error("fn main(%p: f32[N]) {output_names=[\"q\"]} { %0 = relu(%p)  return %0 }",
+                        {"p=q"}),
+            "state-type: the state \"p\" is f32[N], which has a size without a number");
 }
 
 TEST(BindStates, RefusesTwoStatesOfOneInputOrOutput) {
-  EXPECT_EQ(error_of(kStep, {"past=present", "past=y"}),
+  EXPECT_EQ(state_error(kStep, {"past=present", "past=y"}),
             "state-twice: the input \"past\" is in two states, with \"present\" and with \"y\"");
-  EXPECT_EQ(error_of(kStep, {"past=present", "x=present"}),
+  EXPECT_EQ(state_error(kStep, {"past=present", "x=present"}),
             "state-twice: the output \"present\" is in two states, with \"past\" and with \"x\"");
 }
 
@@ -88,19 +88,19 @@ TEST(BindStates, AutoFindsTheNamesOfExporters) {
       {"past_7", "present_7"}};
   for (const auto& [input, output] : kKnown)
     EXPECT_EQ(pairs_of(model(input, output), {"auto"}), std::vector{cat(input, "=", output)});
-  EXPECT_EQ(error_of(model("cache", "cache_out"), {"auto"}),
+  EXPECT_EQ(state_error(model("cache", "cache_out"), {"auto"}),
             "unknown-state: no input and output of the model are named as past and present");
 }
 
 TEST(BindStates, AutoRefusesWhatIsAmbiguousOrGrows) {
-  EXPECT_EQ(error_of("fn main(%past_key_values: f32[2]) {output_names=[\"present\","
-                     "\"present_key_values\"]} { %0 = relu(%past_key_values)  return %0, %0 }",
-                     {"auto"}),
+  EXPECT_EQ(state_error("fn main(%past_key_values: f32[2]) {output_names=[\"present\","
+                        "\"present_key_values\"]} { %0 = relu(%past_key_values)  return %0, %0 }",
+                        {"auto"}),
             "state-syntax: the input \"past_key_values\" may be a state with \"present\" or with "
             "\"present_key_values\"");
-  EXPECT_EQ(error_of("fn main(%past: f32[2], %x: f32[1]) {output_names=[\"present\"]} {"
-                     " %0 = concat(%past, %x) {axis=0}  return %0 }",
-                     {"auto"}),
+  EXPECT_EQ(state_error("fn main(%past: f32[2], %x: f32[1]) {output_names=[\"present\"]} {"
+                        " %0 = concat(%past, %x) {axis=0}  return %0 }",
+                        {"auto"}),
             "state-type: the state \"past\" is f32[2], and \"present\" is f32[3]");
 }
 

@@ -52,6 +52,8 @@ TEST_F(RunningSum, ProfileHasTheBytesOfARun) {
   const Json ran = byoc_.json("run " + model_ + with_ + " --profile");
   EXPECT_EQ(ran["states"]["whole_bytes"], 16);  // json declares no pair: all of f32[4]
   EXPECT_EQ(ran["states"]["in_place_bytes"], 0);
+  const Json given = byoc_.json("run " + model_ + with_ + " --profile --input x=1,2,3,4");
+  EXPECT_EQ(given["outputs"][0]["max"], 8.0) << "of the first run, not of those that are timed";
   const Ran text = byoc_("run " + model_ + with_ + " --profile");
   EXPECT_THAT(text.out, HasSubstr("states: 1; a run writes 0 bytes in place and 16 bytes of whole "
                                   "states"));
