@@ -9,6 +9,7 @@
 #include "byoc/ir/dim.h"
 #include "byoc/ir/intern.h"
 #include "byoc/options.h"
+#include "byoc/pass/bind.h"
 #include "byoc/translate/policies.h"
 #include "byoc/tune/history.h"
 #include "core/machine/this_machine.h"
@@ -176,6 +177,7 @@ namespace {
 Result<Executable> build_all(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY_STATUS(check_static_inputs(module));
+  BYOC_TRY(module, note_state_rows(std::move(module)));
   BYOC_TRY(module, run_passes(std::move(module), Pipeline::whole(context), context));
   return make_executable(module);
 }

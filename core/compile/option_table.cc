@@ -90,6 +90,14 @@ const OptionInfo kTable[] = {
      .fallback = Texts{},
      .part = OptionPart::kModel,
      .needs_model = true},
+    {.name = "state",
+     .value = "PAST=PRESENT",
+     .doc =
+         "an input and the output with its next value become a state, which each run hands on to "
+         "the next; auto: by the names of exporters, past_key_values.0.key and present.0.key",
+     .fallback = Texts{},
+     .part = OptionPart::kModel,
+     .needs_model = true},
     {.name = "compiler",
      .value = "A,B",
      .doc = "plugins in order of priority; auto (default): chosen by estimates of their times, "

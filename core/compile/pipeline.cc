@@ -47,12 +47,20 @@ Result<IRModule> bind_shapes_by_text(IRModule module, const PassContext& context
   return bind_shapes(std::move(module), shapes, context);
 }
 
+Result<IRModule> bind_states_by_text(IRModule module, const PassContext& context,
+                                     const PassArgs& args) {
+  return bind_states(std::move(module), args, context);
+}
+
 std::vector<PassInfo> make_table() {
   return {
       {"bind_params", "NAME=VALUES+...", "inputs become constants: axes=[0,1]",
        bind_params_by_text},
       {"bind_shapes", "NAME=EXTENTS+...",
        "named sizes or whole inputs become numbers: N=1, x=1x3x224x224", bind_shapes_by_text},
+      {"bind_states", "PAST=PRESENT+...",
+       "inputs and outputs become states, which runs hand on: past=present, or auto",
+       bind_states_by_text},
       {"infer_types", "", "types of all nodes, from those of parameters and constants",
        plain(infer_types)},
       {"inline_functions", "",

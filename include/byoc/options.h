@@ -54,9 +54,9 @@ struct OptionKey {
 /// Options that code reads by name. The others have an effect through `set` alone.
 namespace option {
 using Texts = std::vector<std::string>;
-inline constexpr OptionKey<Texts> kShape{"shape"}, kBind{"bind"}, kCompiler{"compiler"},
-    kCompute{"compute"}, kPlace{"place"}, kPlugin{"plugin"}, kPluginOption{"plugin-option"},
-    kTuningLog{"tuning-log"};
+inline constexpr OptionKey<Texts> kShape{"shape"}, kBind{"bind"}, kState{"state"},
+    kCompiler{"compiler"}, kCompute{"compute"}, kPlace{"place"}, kPlugin{"plugin"},
+    kPluginOption{"plugin-option"}, kTuningLog{"tuning-log"};
 inline constexpr OptionKey<std::string> kTarget{"target"}, kPlan{"plan"};
 inline constexpr OptionKey<uint32_t> kThreads{"threads"};
 inline constexpr OptionKey<int> kLevel{"level"};

@@ -104,6 +104,14 @@ byoc_run e p p z p z
 byoc_context_take_inputs e p p z
 byoc_context_output_shape e p z p p
 byoc_context_free v p
+byoc_session_state_count z p
+byoc_session_state e p z p
+byoc_session_state_output t p z
+byoc_session_state_is_in_place i p z
+byoc_context_new_sharing e p p p
+byoc_context_reset_states e p
+byoc_context_get_state e p s p
+byoc_context_set_state e p s p
 """
 _TYPES: dict[str, Any] = {
     "e": c_void_p, "t": c_char_p, "v": None, "p": c_void_p, "s": c_char_p, "u": c_uint32, "z": c_size_t, "i": c_int,

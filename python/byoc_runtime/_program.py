@@ -107,6 +107,7 @@ class _Session:
         self.handle = _Handle(handle, library.byoc_session_free, None)
         self.inputs = self._infos("input")
         self.outputs = self._infos("output")
+        self.states = self._infos("state")                 # that each context has
         self.n_in, self.n_out = len(self.inputs), len(self.outputs)
         self.types = [_arrays.numpy_type_or_none(tensor.dtype) for tensor in self.outputs]
         self.counts = any(library.byoc_session_output_is_counted(handle, k) for k in range(self.n_out))
@@ -123,6 +124,13 @@ class _Session:
                 getattr(self.library, f"byoc_session_{kind}")(self.handle.value, k, ctypes.byref(info)))
             out.append(Tensor(info.name.decode(), _arrays.type_name(info.dtype), tuple(info.shape[: info.ndim])))
         return tuple(out)
+
+    def state_named(self, name: str) -> Optional[Tensor]:
+        """Returns the state whose input or output has the name."""
+        for k, tensor in enumerate(self.states):
+            if name in (tensor.name, self.library.byoc_session_state_output(self.handle.value, k).decode()):
+                return tensor
+        return None
 
     @property
     def warnings(self) -> list[str]:
@@ -205,6 +213,9 @@ class _Session:
 
     def call(self, arrays: Sequence[Any]) -> list[Any]:
         """Runs with inputs in the session's order; returns new outputs."""
+        if self.states:
+            raise Error("the program has states, which belong to a bound program", code=9, slug="state-unbound",
+                        help="bound = program.bind(x) has states of its own, and bound() runs with them")
         held: list[Any] = []                               # owners of the memory until the run is over
         try:
             slot = self.pool.pop()
@@ -227,7 +238,7 @@ class _Session:
 
         A call of a small program takes as long as the calls of Python around it: here are no more than it needs.
         """
-        if self.n_in != 1 or self.n_out != 1 or self.counts or self.is_open or self.types[0] is None:
+        if self.n_in != 1 or self.n_out != 1 or self.counts or self.is_open or self.states or self.types[0] is None:
             return None
         run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, np.empty
         shape, dtype, pool, of_torch = self.outputs[0].shape, self.types[0], self.pool, self._fast_call_of_torch
@@ -359,6 +370,45 @@ class Bound:
             return outputs[0] if len(outputs) == 1 else tuple(outputs)
         finally:
             self._release()
+
+    @property
+    def states(self) -> tuple[Tensor, ...]:
+        """What the program keeps from run to run, by the names of its inputs; all are zeros at first."""
+        return self._session.states
+
+    def get_state(self, name: str) -> Any:
+        """Returns a copy of a state as an array of numpy.
+
+        Raises:
+            Error: slug "unknown-state"; "state-broken" after a run that failed in the middle; "state-in-use".
+        """
+        known = self._session.state_named(name)
+        array = np.empty(known.shape if known else 1, _arrays.numpy_type(known.dtype) if known else np.uint8)
+        self._with_state("get", name, array)
+        return array
+
+    def set_state(self, name: str, value: Any) -> None:
+        """Sets a state from a tensor of its type.
+
+        Raises:
+            Error: slug "unknown-state", "state-dtype", "state-shape", "state-in-use".
+        """
+        self._with_state("set", name, value)
+
+    def reset_states(self) -> None:
+        """Sets all states to zeros.
+
+        Raises:
+            Error: slug "unknown-state" for a program without any; "state-in-use".
+        """
+        library = self._session.library
+        library.check(library.byoc_context_reset_states(self._slot.context))
+
+    def _with_state(self, action: str, name: str, array: Any) -> None:
+        library = self._session.library
+        held: list[Any] = []                               # owners of the memory until the call is over
+        function = getattr(library, f"byoc_context_{action}_state")
+        library.check(function(self._slot.context, name.encode(), _address(array, held)))
 
 
 class Program:

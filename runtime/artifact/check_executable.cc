@@ -71,6 +71,7 @@ class Checker {
 
   Status run() {
     BYOC_TRY_STATUS(check_signature());
+    BYOC_TRY_STATUS(check_states());
     BYOC_TRY_STATUS(check_packing());
     for (size_t k = 0; k < executable_.modules.size(); ++k) {
       BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
@@ -119,6 +120,22 @@ class Checker {
     for (size_t k = 0; k < program_.constants.size(); ++k) {
       const ProgramConstant& constant = program_.constants[k];
       BYOC_TRY_STATUS(check_constant(constant.key, constant.type).at(cat("constant ", k)));
+    }
+    return {};
+  }
+
+  /// Checks that each state has an input and an output, of one type without sizes of a run.
+  Status check_states() const {
+    const size_t n = program_.states.size();
+    if (n > program_.inputs.size() || n > program_.outputs.size())
+      return bad_executable(cat(n, " states of ", program_.inputs.size(), " inputs and ",
+                                program_.outputs.size(), " outputs"));
+    for (size_t k = 0; k < n; ++k) {
+      const NamedTensor& input = program_.inputs[program_.run_inputs() + k];
+      const NamedTensor& output = program_.outputs[program_.run_outputs() + k];
+      if (input.type == output.type && input.type.counted == 0 && !input.type.is_open()) continue;
+      return bad_executable(cat("the state \"", input.name, "\" is ", input.type, " and \"",
+                                output.name, "\" ", output.type));
     }
     return {};
   }

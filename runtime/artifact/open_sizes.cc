@@ -69,7 +69,7 @@ Result<OpenSizes> OpenSizes::make(const Program& program) {
   std::vector<bool> is_found(program.sizes.size());
   for (size_t k = 0; k < program.inputs.size(); ++k) {
     const TensorSpec& type = program.inputs[k].type;
-    out.inputs_.push_back(program.inputs[k]);
+    if (k < program.run_inputs()) out.inputs_.push_back(program.inputs[k]);
     BYOC_TRY_STATUS(out.add(type));
     for (size_t d = 0; d < type.open.size(); ++d) {
       if (!type.is_open(d)) continue;
@@ -87,6 +87,9 @@ Result<OpenSizes> OpenSizes::make(const Program& program) {
       return bad_program(cat("no input has the size \"", program.sizes[k].name, "\" as a dim"));
   }
   for (const NamedTensor& output : program.outputs) BYOC_TRY_STATUS(out.add(output.type));
+  for (const ProgramState& state : program.states) {
+    for (const TensorSpec& type : state.rows) BYOC_TRY_STATUS(out.add(type));
+  }
   for (const Step& step : program.steps) {
     for (const TensorSpec& type : step.types) BYOC_TRY_STATUS(out.add(type));
   }
@@ -227,7 +230,7 @@ const int64_t* OpenViews::sizes(const std::vector<std::string>& names) {
 }
 
 Result<bool> OpenViews::update(std::span<const DLTensor> inputs) {
-  BYOC_CHECK(inputs.size() == inputs_.size(), inputs.size(), " inputs of ", inputs_.size());
+  BYOC_CHECK(inputs.size() <= inputs_.size(), inputs.size(), " inputs of ", inputs_.size());
   BYOC_TRY_STATUS(sizes_.read(inputs, next_));
   if (next_ == now_) return false;
   std::fill(now_.begin(), now_.end(), -1);  // unless all can be computed

@@ -57,7 +57,7 @@ class OpenSizes {
   bool has_numbers(std::span<const DLTensor> views) const;
 
   std::vector<OpenSize> sizes_;
-  std::vector<NamedTensor> inputs_;
+  std::vector<NamedTensor> inputs_;  // those that a caller gives
   std::map<std::string, uint32_t> size_numbers_, numbers_;
   std::vector<Expression> expressions_;
   std::vector<Source> sources_;  // dims of inputs that are a size by itself
@@ -83,8 +83,8 @@ class OpenViews {
   /// Returns the sizes as text, for errors.
   std::string text() const { return sizes_.text(now_); }
 
-  /// Takes the sizes of these inputs. Returns whether any has changed. Errors: those of OpenSizes;
-  /// the dims are then as before.
+  /// Takes the sizes of these inputs, without the states' or with them. Returns whether any has
+  /// changed. Errors: those of OpenSizes; the dims are then as before.
   Result<bool> update(std::span<const DLTensor> inputs);
 
  private:

@@ -22,15 +22,15 @@ std::string describe(std::span<const DLTensor> views, const std::vector<NamedTen
 std::vector<size_t> SizePicker::order_of(std::span<const SizedExecutable> sizes) {
   std::vector<size_t> out(sizes.size());
   std::iota(out.begin(), out.end(), size_t{0});
-  std::ranges::stable_sort(
-      out, {}, [&](size_t k) { return sizes[k].executable.program.sizes.size(); });
+  std::ranges::stable_sort(out, {},
+                           [&](size_t k) { return sizes[k].executable.program.sizes.size(); });
   return out;
 }
 
 Result<SizePicker> SizePicker::make(std::span<const SizedExecutable> sizes) {
   if (sizes.empty()) return invalid("there is no size to load").with_slug("executable");
   SizePicker out;
-  out.inputs_ = sizes[0].executable.program.inputs;
+  out.inputs_ = sizes[0].executable.program.given();
   out.numbers_ = order_of(sizes);
   for (size_t k : out.numbers_) {
     BYOC_TRY(OpenSizes open, OpenSizes::make(sizes[k].executable.program));

@@ -104,6 +104,10 @@ Status check_sizes(std::span<const SizedExecutable> sizes) {
   for (const SizedExecutable& size : sizes) {
     const std::vector<NamedTensor>& inputs = size.executable.program.inputs;
     BYOC_TRY_STATUS(check_same_inputs(first, inputs));
+    if (size.executable.program.states.size() != sizes[0].executable.program.states.size())
+      return invalid(
+                 cat("size \"", size.label, "\" has other states than \"", sizes[0].label, "\""))
+          .with_slug("executable");
     std::string types;
     for (const NamedTensor& input : inputs) types += cat(input.type);
     if (labels.insert(size.label).second && seen.insert(types).second) continue;

@@ -5,8 +5,8 @@
 
 #include "byoc/base/nearest.h"
 #include "byoc/runtime/allocator.h"
-#include "runtime/artifact/check_view.h"
 #include "runtime/c/handles.h"
+#include "runtime/c/infos.h"
 #include "runtime/cli/named_plugins.h"
 
 namespace byoc::c {
@@ -76,19 +76,13 @@ Result<std::unique_ptr<byoc_session>> new_session(const byoc_program& program, s
   return out;
 }
 
-DLDataType dlpack_type(const TensorSpec& spec) {
-  return spec.dtype == DType::kBool ? kDlpackBool : to_dlpack(spec.dtype);
-}
-
 Status info_of(const std::vector<NamedTensor>& all, const char* what, size_t k,
                byoc_tensor_info* out) {
   BYOC_C_REQUIRE(out);
   if (k >= all.size())
     return Status(Code::kOutOfRange,
                   cat("there are ", all.size(), " ", what, "s, no ", what, " ", k));
-  const NamedTensor& tensor = all[k];
-  *out = {tensor.name.c_str(), dlpack_type(tensor.type),
-          static_cast<int32_t>(tensor.type.dims.size()), tensor.type.dims.data()};
+  *out = tensor_info(all[k].name, all[k].type);
   return {};
 }
 

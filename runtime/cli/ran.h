@@ -22,6 +22,8 @@ struct Ran {
   std::vector<double> first_ns;     // the same: of each step in the first run
   SteadyProfile steady;             // the same
   double time_ns = 0;               // of the first run
+  std::vector<double> steps_ns;     // of each run, with --steps
+  StateTraffic states;              // of the runs after a warm-up, with --profile
 };
 /// Reads and makes inputs, and runs, with --profile many times. Writes the trace. Errors: those of
 /// inputs, at `model`, and of running.

@@ -16,6 +16,7 @@ struct RunFlags {
   std::string trace;  // a file
   bool profile = false;
   uint64_t seed = 0;
+  uint32_t steps = 1;  // runs of one Context, which hands its states on
 };
 void add_run_options(Command& command, RunFlags& flags);
 
@@ -27,9 +28,9 @@ struct OutputFormat {
 };
 OutputFormat npy_format();
 
-/// Reads and makes inputs, runs, writes outputs, prints the source of each input, a line per
-/// output, and the profile when requested. With --json: "byoc.run/1", with the members of `more`,
-/// which may be null.
+/// Reads and makes inputs, runs `steps` times, writes the last outputs, prints the source of each
+/// input, a line per output, and the profile when requested. With --json: "byoc.run/1", with the
+/// members of `more`, which may be null.
 Status run_session(const Session& session, const std::string& model, const RunFlags& flags,
                    const CommonOptions& common, const TensorReaders& readers = npy_reader(),
                    const OutputFormat& format = npy_format(),

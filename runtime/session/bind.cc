@@ -113,9 +113,10 @@ class Binder {
 
   Status bind_input(const DLTensor& view, size_t k) {
     context_.values[k] = data_of(view);
+    const bool is_state = k >= program_.run_inputs();  // which may be the memory of its output
     const bool direct = is_compact(view) && is_aligned(data_of(view)) &&
                         !overlaps_any(context_.output_ranges, range_of(view));
-    if (direct) return {};
+    if (is_state || direct) return {};
     BYOC_TRY(context_.values[k], staging(k));
     copy_to_compact(view, static_cast<std::byte*>(context_.values[k]));
     return {};

@@ -22,11 +22,17 @@ const TensorSpec& argument_type(const Program& program, size_t k) {
   return k < n_in ? program.inputs[k].type : program.outputs[k - n_in].type;
 }
 
+bool is_state(const Program& program, size_t k) {
+  const size_t n_in = program.inputs.size();
+  return k < n_in ? k >= program.run_inputs() : k - n_in >= program.run_outputs();
+}
+
 class ContextBuilder {
  public:
-  explicit ContextBuilder(const SessionState& session)
+  ContextBuilder(const SessionState& session, std::shared_ptr<StateMemory> memory)
       : session_(session),
         program_(session.executable.program),
+        state_memory_(std::move(memory)),
         context_(std::make_unique<ContextState>()) {}
 
   Result<std::unique_ptr<ContextState>> build() {
@@ -45,6 +51,11 @@ class ContextBuilder {
     for (const ProgramConstant& c : program_.constants)
       context_->constants.push_back(constant(c.key));
     context_->profile.resize(program_.steps.size());
+    if (!program_.states.empty()) {
+      BYOC_TRY(context_->states,
+               ContextStates::make(program_, session_.state_writers, context_->open.get(),
+                                   std::move(state_memory_)));
+    }
     if (guards_memory()) context_->guarded = std::make_unique<GuardedSteps>(session_, *context_);
     return std::move(context_);
   }
@@ -60,6 +71,7 @@ class ContextBuilder {
     uint64_t staging = 0;
     for (size_t k = 0; k < arguments; ++k) {
       context_->staging_offsets.push_back(staging);
+      if (is_state(program_, k)) continue;  // its memory is used as it is
       staging += round_up(bytes_at_first(argument_type(program_, k)), kAlignment);
     }
     context_->staging_offsets.push_back(staging);
@@ -248,14 +260,16 @@ class ContextBuilder {
 
   const SessionState& session_;
   const Program& program_;
+  std::shared_ptr<StateMemory> state_memory_;
   std::unique_ptr<ContextState> context_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session) {
+Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session,
+                                                         std::shared_ptr<StateMemory> memory) {
   try {
-    return ContextBuilder(session).build();
+    return ContextBuilder(session, std::move(memory)).build();
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, "no memory for a context").with_slug("no-memory");
   }

@@ -21,8 +21,12 @@ Status fit_arguments(ContextState& context) {
     for (const NamedTensor& tensor : *tensors) {
       BYOC_TRY(const uint64_t bytes, bytes_of_tensor(tensor, open));
       if (k >= open.inputs().size()) context.output_bytes[k - open.inputs().size()] = bytes;
+      const Program& program = context.session->executable.program;
+      const bool is_state = tensors == &open.inputs()
+                                ? k >= program.run_inputs()
+                                : k - open.inputs().size() >= program.run_outputs();
       context.staging_offsets[k++] = offset;
-      offset += round_up(bytes);
+      if (!is_state) offset += round_up(bytes);
     }
   }
   context.staging_offsets[k] = offset;

@@ -14,6 +14,7 @@
 #include "runtime/session/load_modules.h"
 #include "runtime/session/run_code.h"
 #include "runtime/session/session_state.h"
+#include "runtime/states/in_place.h"
 
 namespace byoc {
 namespace {
@@ -115,8 +116,10 @@ bool is_counted(const BoundStep& step) {
 
 Status run_step(const SessionState& session, ContextState& context, size_t k) {
   const Cancellation* cancel = session.options.cancel;
-  if (cancel && cancel->is_cancelled()) [[unlikely]]
+  if (cancel && cancel->is_cancelled()) [[unlikely]] {
+    context.stopped = {k, false};
     return interrupted();
+  }
   uint64_t begin = context.profiling ? now_ns() : 0;
   const BoundStep& step = context.steps[k];
   auto run = [&] {
@@ -124,6 +127,8 @@ Status run_step(const SessionState& session, ContextState& context, size_t k) {
   };
   Status status = context.guarded ? context.guarded->run(k, run) : run();
   if (!status.ok()) [[unlikely]] {
+    // A kernel that finds an index outside of its tensor has written nothing in place.
+    context.stopped = {k, status.code() != Code::kOutOfRange};
     if (cancel && cancel->is_cancelled()) status = interrupted();
     return step_failed(std::move(status), session.executable, k);
   }
@@ -176,6 +181,41 @@ void run_copies(const SessionState& session, const ContextState& context) {
   }
 }
 
+/// Lists what a caller gives and gets, and the states.
+void list_arguments(SessionState& state) {
+  const Program& program = state.executable.program;
+  state.inputs = program.given();
+  state.outputs = program.taken();
+  state.state_writers = writers_of_states(state.executable);
+  for (size_t k = 0; k < program.states.size(); ++k) {
+    const NamedTensor& input = program.inputs[state.inputs.size() + k];
+    state.states.push_back({input.name, program.outputs[state.outputs.size() + k].name, input.type,
+                            state.state_writers[k] != kNoWriter});
+  }
+}
+
+/// Runs with all inputs and outputs of the program.
+Status run_whole(const SessionState& session, ContextState& state, std::span<const DLTensor> inputs,
+                 std::span<DLTensor> outputs) {
+  state.stopped = {};
+  BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
+  for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
+  {
+    ThreadScope scope(session.options.threads, session.workers);
+    Cancellation::Scope polled(session.options.cancel);
+    BYOC_TRY_STATUS(run_steps(session, state));
+  }
+  run_copies(session, state);
+  return_outputs(state, outputs);
+  return {};
+}
+
+Status no_states() {
+  return not_found("the model has no states")
+      .with_slug("unknown-state")
+      .with_help("byoc compile --state PAST=PRESENT declares them");
+}
+
 }  // namespace
 
 Context::Context(std::unique_ptr<ContextState> state) : state_(std::move(state)) {}
@@ -198,14 +238,16 @@ Result<std::unique_ptr<Session>> Session::load(Executable executable,
     if (guards_memory()) BYOC_TRY_STATUS(guard_constants(state->executable));
     BYOC_TRY_STATUS(load_modules(*state));
     state->layout = ArenaLayout(state->executable.program, state->sizes);
+    list_arguments(*state);
     return std::unique_ptr<Session>(new Session(std::move(state)));
   });
 }
 
 const Executable& Session::executable() const { return state_->executable; }
 const Program& Session::program() const { return state_->executable.program; }
-const std::vector<NamedTensor>& Session::inputs() const { return program().inputs; }
-const std::vector<NamedTensor>& Session::outputs() const { return program().outputs; }
+const std::vector<NamedTensor>& Session::inputs() const { return state_->inputs; }
+const std::vector<NamedTensor>& Session::outputs() const { return state_->outputs; }
+const std::vector<StateInfo>& Session::states() const { return state_->states; }
 uint64_t Session::workspace_bytes() const { return state_->workspace_bytes; }
 uint64_t Session::arena_bytes(const Context& context) const {
   const ContextState& state = *context.state_;
@@ -235,11 +277,28 @@ Status Session::check_externs() const {
   return missing.empty() ? Status() : missing_extern(missing);
 }
 
-Result<std::unique_ptr<Context>> Session::make_context() const {
-  BYOC_TRY(auto context, make_context_state(*state_));
-  if (state_->options.cancel) {
-    for (BoundStep& step : context->steps) step.call.cancel = state_->options.cancel->raw();
+namespace {
+
+Result<std::unique_ptr<ContextState>> context_with(const SessionState& session,
+                                                   std::shared_ptr<StateMemory> memory) {
+  BYOC_TRY(auto context, make_context_state(session, std::move(memory)));
+  if (session.options.cancel) {
+    for (BoundStep& step : context->steps) step.call.cancel = session.options.cancel->raw();
   }
+  return context;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Context>> Session::make_context() const {
+  BYOC_TRY(auto context, context_with(*state_, nullptr));
+  return std::unique_ptr<Context>(new Context(std::move(context)));
+}
+
+Result<std::unique_ptr<Context>> Session::make_context(const Context& other) const {
+  const ContextStates* states = other.state_->states.get();
+  if (state_->states.empty() || states == nullptr) return no_states();
+  BYOC_TRY(auto context, context_with(*state_, states->memory()));
   return std::unique_ptr<Context>(new Context(std::move(context)));
 }
 
@@ -248,23 +307,32 @@ Status Session::run(Context& context, std::span<const DLTensor> inputs,
   ContextState& state = *context.state_;
   if (state.session != state_.get())
     return failed("the context belongs to another session").with_slug("context");
-  BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
-  for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
-  {
-    ThreadScope scope(state_->options.threads, state_->workers);
-    Cancellation::Scope polled(state_->options.cancel);
-    BYOC_TRY_STATUS(run_steps(*state_, state));
-  }
-  run_copies(*state_, state);
-  return_outputs(state, outputs);
-  return {};
+  if (state.states == nullptr) [[likely]]
+    return run_whole(*state_, state, inputs, outputs);
+  BYOC_TRY_STATUS(state.states->begin(inputs, outputs));
+  Status status = run_whole(*state_, state, state.states->inputs(), state.states->outputs());
+  state.states->end(status.ok(), state.stopped);
+  return status;
+}
+
+Status Session::reset_states(Context& context) const {
+  return context.state_->states ? context.state_->states->reset() : no_states();
+}
+Status Session::get_state(const Context& context, std::string_view name, const DLTensor& to) const {
+  return context.state_->states ? context.state_->states->read(name, to) : no_states();
+}
+Status Session::set_state(Context& context, std::string_view name, const DLTensor& from) const {
+  return context.state_->states ? context.state_->states->write(name, from) : no_states();
+}
+StateTraffic Session::state_traffic(const Context& context) const {
+  return context.state_->states ? context.state_->states->traffic() : StateTraffic();
 }
 
 namespace {
 
 Status check_input_count(const Program& program, size_t count) {
-  if (count == program.inputs.size()) return {};
-  return invalid(cat("the model has ", program.inputs.size(), " inputs, ", count, " were given"))
+  if (count == program.run_inputs()) return {};
+  return invalid(cat("the model has ", program.run_inputs(), " inputs, ", count, " were given"))
       .with_slug("input-count");
 }
 
@@ -279,12 +347,12 @@ Status check_input_types(std::span<const DLTensor> inputs, const std::vector<Nam
 Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> inputs) const {
   BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
   std::vector<TensorSpec> out;
-  auto add_types = [&out](const std::vector<NamedTensor>& outputs) {
-    for (const NamedTensor& output : outputs) out.push_back(output.type);
+  auto add_types = [&](const std::vector<NamedTensor>& outputs) {
+    for (size_t k = 0; k < program().run_outputs(); ++k) out.push_back(outputs[k].type);
   };
   if (state_->sizes.empty()) {
     BYOC_TRY_STATUS(check_input_types(inputs, program().inputs));
-    add_types(outputs());
+    add_types(program().outputs);
     return out;
   }
   OpenViews views(state_->sizes, program());

@@ -14,6 +14,7 @@
 #include "runtime/session/counted.h"
 #include "runtime/session/guarded.h"
 #include "runtime/session/native.h"
+#include "runtime/states/context_states.h"
 
 namespace byoc {
 
@@ -45,11 +46,14 @@ struct SessionState {
   std::vector<std::optional<NativeModule>> native;  // per module; empty for the others
   std::vector<StepKernel> kernels;                  // per step
   std::vector<ExternSlot> externs;
-  std::deque<std::mutex> serial;    // deque: they do not move
-  OpenSizes sizes;                  // none in a program of fixed sizes
-  ArenaLayout layout;               // without blocks in a program of fixed sizes
-  Workers workers = Workers::kOwn;  // kOpenMp when a plugin of a step has OpenMP code
-  uint64_t workspace_bytes = 0;     // of all kernels whose workspace has a fixed size
+  std::deque<std::mutex> serial;             // deque: they do not move
+  OpenSizes sizes;                           // none in a program of fixed sizes
+  ArenaLayout layout;                        // without blocks in a program of fixed sizes
+  std::vector<NamedTensor> inputs, outputs;  // that a caller gives and gets
+  std::vector<StateInfo> states;
+  std::vector<size_t> state_writers;  // per state: the step that writes it in place, or kNoWriter
+  Workers workers = Workers::kOwn;    // kOpenMp when a plugin of a step has OpenMP code
+  uint64_t workspace_bytes = 0;       // of all kernels whose workspace has a fixed size
   uint64_t workspace_align = Buffer::kAlignment;
 };
 
@@ -120,8 +124,12 @@ struct ContextState {
   bool profiling = false;
   std::unique_ptr<SpanRecorder> spans;    // made when profiling is first switched on
   std::unique_ptr<GuardedSteps> guarded;  // when the context is
+  std::unique_ptr<ContextStates> states;  // null without states
+  StoppedAt stopped;                      // of the last run that failed
 };
 
-Result<std::unique_ptr<ContextState>> make_context_state(const SessionState& session);
+/// Makes a context with the states of `memory`; null: with new ones.
+Result<std::unique_ptr<ContextState>> make_context_state(
+    const SessionState& session, std::shared_ptr<StateMemory> memory = nullptr);
 
 }  // namespace byoc

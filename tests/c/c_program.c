@@ -8,6 +8,8 @@
  *   c_program errors LIBRARY MODEL PLUGINS               reaches the errors of every function
  *   c_program register LIBRARY MODEL PLUGINS             runs MODEL by a plugin of this program
  *   c_program allocator LIBRARY ARTIFACT PLUGINS         counts the memory of contexts
+ *   c_program states LIBRARY ARTIFACT PLUGINS            runs a model with a state of 4 floats on
+ *                                                        ones, prints the state after each step
  *   c_program cycles LIBRARY ARTIFACT PLUGINS N          loads, runs and frees N times
  *   c_program compile-cycles LIBRARY MODEL PLUGINS N ARTIFACT   compiles and saves before that
  */
@@ -283,6 +285,42 @@ static void count_memory(const char* artifact, const char* plugins) {
   p_byoc_program_free(program);
 }
 
+static void print_state(const byoc_context* context, const char* name, DLTensor* state) {
+  check(p_byoc_context_get_state(context, name, state));
+  const float* at = state->data;
+  printf("%s %g %g %g %g\n", name, at[0], at[1], at[2], at[3]);
+}
+
+static void run_with_states(const char* artifact, const char* plugins) {
+  byoc_program* program = NULL;
+  byoc_session* session = NULL;
+  byoc_context *context = NULL, *sharing = NULL;
+  byoc_tensor_info info;
+  float x[4] = {1, 1, 1, 1}, y[4], z[4] = {0};
+  p_byoc_options_free(options_with(plugins, NULL));
+  check(p_byoc_program_load(artifact, &program));
+  check(p_byoc_session_new(program, 0, NULL, NULL, &session));
+  check(p_byoc_session_state(session, 0, &info));
+  printf("%zu state, %s to %s, in place %d\n", p_byoc_session_state_count(session), info.name,
+         p_byoc_session_state_output(session, 0), p_byoc_session_state_is_in_place(session, 0));
+  DLTensor in = view(&info, x), out = view(&info, y), state = view(&info, z);
+  check(p_byoc_context_new(session, &context));
+  check(p_byoc_run(context, &in, 1, &out, 1));
+  check(p_byoc_run(context, &in, 1, &out, 1));
+  print_state(context, info.name, &state);
+  z[0] = 40;
+  check(p_byoc_context_set_state(context, info.name, &state));
+  check(p_byoc_context_new_sharing(session, context, &sharing));
+  check(p_byoc_run(sharing, &in, 1, &out, 1));
+  print_state(context, p_byoc_session_state_output(session, 0), &state);
+  check(p_byoc_context_reset_states(sharing));
+  print_state(context, info.name, &state);
+  p_byoc_context_free(sharing);
+  p_byoc_context_free(context);
+  p_byoc_session_free(session);
+  p_byoc_program_free(program);
+}
+
 static long resident_kb(void) {
   long total = 0, resident = 0;
   FILE* file = fopen("/proc/self/statm", "r");
@@ -334,7 +372,7 @@ int main(int argc, char** argv) {
   if (argc < 5) return 2;
   const char* command = argv[1];
   const int is_run = strcmp(command, "run") == 0 || strcmp(command, "cycles") == 0 ||
-                     strcmp(command, "allocator") == 0;
+                     strcmp(command, "allocator") == 0 || strcmp(command, "states") == 0;
   load(argv[2], !is_run);
   if (p_byoc_c_api_minor() < BYOC_C_API_MINOR || strlen(p_byoc_version()) < 5) return 1;
   if (strcmp(command, "compile") == 0) compile_file(argv[3], argv[4], argv[5]);
@@ -342,6 +380,7 @@ int main(int argc, char** argv) {
   else if (strcmp(command, "json") == 0) print_json(argv[3], argv[4], argv[5], argv + 6);
   else if (strcmp(command, "errors") == 0) reach_errors(argv[3], argv[4]);
   else if (strcmp(command, "register") == 0) run_by_own_plugin(argv[3], argv[4]);
+  else if (strcmp(command, "states") == 0) run_with_states(argv[3], argv[4]);
   else if (strcmp(command, "allocator") == 0) count_memory(argv[3], argv[4]);
   else if (strcmp(command, "compile-cycles") == 0)
     compile_cycles(argv[3], argv[4], atoi(argv[5]), argv[6]);

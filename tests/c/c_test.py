@@ -129,6 +129,27 @@ def check_errors_reached():
     assert fallible <= reached, f"errors.c reaches no error of {fallible - reached}"
 
 
+RUNNING_SUM = """module {
+  fn main(%x: f32[4], %past: f32[4]) {output_names=["present","twice"]} {
+    %two = const(2.0) : f32[]
+    %0 = add(%past, %x)
+    %1 = multiply(%0, %two)
+    return %0, %1
+  }
+}
+"""
+
+
+def check_states(runtime, folder):
+    """A state is the sum of the inputs so far."""
+    model, artifact = folder / "running_sum.ir", folder / "running_sum.byoc"
+    model.write_text(RUNNING_SUM)
+    run(BUILD / "bin/byoc", "compile", model, "--compiler", "json", "--state", "past=present", "-o", artifact)
+    got = run(PROGRAM, "states", runtime, artifact, PLUGINS)
+    wanted = "1 state, past to present, in place 0\npast 2 2 2 2\npresent 41 3 3 3\npast 0 0 0 0\n"
+    assert got == wanted, got
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -165,6 +186,7 @@ def main():
             counted = run(PROGRAM, "allocator", library, artifact, PLUGINS)
             assert counted == f"{expected} bytes for a context, 0 left\n", counted
         print("the program's allocator:", counted.strip())
+        check_states(runtime, folder)
         count = int(os.environ.get("BYOC_TEST_CYCLES", "20" if SANITIZERS else "300"))
         for growth in (run(PROGRAM, "cycles", runtime, artifact, PLUGINS, count),
                        run(PROGRAM, "compile-cycles", whole, MODEL, PLUGINS, count, folder / "again.byoc")):

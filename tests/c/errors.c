@@ -188,6 +188,12 @@ static void reach_run_errors(const byoc_program* program) {
   const int64_t* shape;
   int32_t ndim;
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_context_output_shape(context, 5, &shape, &ndim));
+  byoc_context* other = NULL;
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_state(session, 0, &info));
+  EXPECT(BYOC_NOT_FOUND, "unknown-state", p_byoc_context_new_sharing(session, context, &other));
+  EXPECT(BYOC_NOT_FOUND, "unknown-state", p_byoc_context_reset_states(context));
+  EXPECT(BYOC_NOT_FOUND, "unknown-state", p_byoc_context_get_state(context, "past", &x));
+  EXPECT(BYOC_NOT_FOUND, "unknown-state", p_byoc_context_set_state(context, "past", &x));
   p_byoc_context_free(context);
   p_byoc_session_free(session);
 }

@@ -48,6 +48,53 @@ def digits(*options: str) -> Path:
     return artifact
 
 
+class States(unittest.TestCase):
+    """A state is the sum of the inputs so far."""
+
+    TEXT = """module {
+  fn main(%x: f32[4], %past: f32[4]) {output_names=["present","twice"]} {
+    %two = const(2.0) : f32[]
+    %0 = add(%past, %x)
+    %1 = multiply(%0, %two)
+    return %0, %1
+  }
+}
+"""
+
+    def setUp(self):
+        self.program = compiled(self.TEXT, "--state", "past=present")
+        self.x = np.array([1, 2, 3, 4], np.float32)
+
+    def test_are_handed_on(self):
+        first, second = self.program.bind(self.x), self.program.bind(self.x)
+        self.assertEqual([(state.name, state.dtype, state.shape) for state in first.states], [("past", "float32", (4,))])
+        for times in (1, 2, 3):
+            np.testing.assert_array_equal(first(), 2 * times * self.x)
+        np.testing.assert_array_equal(second(), 2 * self.x)
+        np.testing.assert_array_equal(first.get_state("past"), 3 * self.x)
+        np.testing.assert_array_equal(second.get_state("present"), self.x)
+
+    def test_are_set_and_reset(self):
+        bound = self.program.bind(self.x)
+        bound.set_state("past", np.full(4, 10, np.float32))
+        np.testing.assert_array_equal(bound(), 2 * (10 + self.x))
+        bound.reset_states()
+        np.testing.assert_array_equal(bound.get_state("past"), np.zeros(4, np.float32))
+
+    def test_errors(self):
+        bound = self.program.bind(self.x)
+        for slug, call in (("unknown-state", lambda: bound.get_state("passt")),
+                           ("state-shape", lambda: bound.set_state("past", np.zeros(5, np.float32))),
+                           ("state-dtype", lambda: bound.set_state("past", np.zeros(4, np.int32))),
+                           ("state-unbound", lambda: self.program(self.x))):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.slug, slug)
+        with self.assertRaises(byoc_runtime.Error) as caught:
+            compiled(self.TEXT).bind(self.x, self.x).reset_states()
+        self.assertEqual(caught.exception.slug, "unknown-state")
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         self.program = byoc_runtime.load(digits())

@@ -23,6 +23,7 @@
 #include "byoc/ir/visit.h"
 #include "byoc/pass/codegen.h"
 #include "core/codegen/program/control_scratch.h"
+#include "core/codegen/program/entry_arguments.h"
 #include "core/region/annotations.h"
 
 namespace byoc {
@@ -113,18 +114,9 @@ class StepWriter {
   std::vector<Frame> frames_;  // the entry, then bodies
   std::vector<Scope> scopes_;  // of the Controls of all frames but the last
   bool has_control_ = false;
+  EntryArguments arguments_;
   uint32_t n_blocks_ = 0;  // of memory, in a program of open sizes
 };
-
-Result<TensorSpec> spec(const Function& function, ValueId value) {
-  const TensorType& type = *function.type(value);
-  Result<TensorSpec> out = program_type(type);
-  if (out.ok()) return out;
-  return invalid(cat(node_name(function, value.node), " has type ", type,
-                     ", which has a size without a number"))
-      .with_slug("symbolic-shape")
-      .with_help("bind the sizes, as in --shape N=1");
-}
 
 void StepWriter::emit(Instruction::Kind kind, std::vector<Place> args,
                       std::vector<TensorSpec> types) {
@@ -150,21 +142,13 @@ void StepWriter::find_targets() {
 Status StepWriter::begin_entry() {
   const Function& entry = module_.function(module_.entry);
   add_sizes(entry);
+  BYOC_TRY(arguments_, add_arguments(entry, out_.program));
   std::vector<Place> results;
-  Strings names = entry.attrs.strings("output_names");
-  for (uint32_t k = 0; k < entry.results.size(); ++k) {
-    BYOC_TRY(TensorSpec type, spec(entry, entry.results[k]));
-    results.push_back({Place::kOutput, k, 0});
-    out_.program.outputs.push_back(
-        {k < names.size() ? names[k] : cat("output", k), std::move(type)});
-  }
+  for (uint32_t number : arguments_.output_of) results.push_back({Place::kOutput, number, 0});
   Frame& frame = frames_.emplace_back(entry, 0, 0, std::move(results));
   n_blocks_ = frame.end_of_blocks();
-  for (; frame.node < entry.num_params(); ++frame.node) {
-    BYOC_TRY(TensorSpec type, spec(entry, {frame.node, 0}));
-    out_.program.inputs.push_back({std::get<Param>(frame.now().kind).name.str(), std::move(type)});
-    frame.places[key({frame.node, 0})] = {Place::kInput, frame.node, 0};
-  }
+  for (; frame.node < entry.num_params(); ++frame.node)
+    frame.places[key({frame.node, 0})] = {Place::kInput, arguments_.input_of[frame.node], 0};
   return {};
 }
 
@@ -185,7 +169,7 @@ Status StepWriter::end_entry() {
   const Frame& frame = frames_.back();
   for (uint32_t k = 0; k < frame.results.size(); ++k) {
     Place from = frame.place(frame.function->results[k]);
-    if (from != frame.results[k]) out_.program.copies.push_back({from, k});
+    if (from != frame.results[k]) out_.program.copies.push_back({from, frame.results[k].index});
   }
   if (!has_control_) out_.program.code.clear();
   return {};
@@ -230,7 +214,7 @@ Status StepWriter::add_step(Frame& frame) {
     if (target->second.alias_locs != nullptr) step.locs = *target->second.alias_locs;
   } else if (!n.loc.empty()) step.locs.push_back(n.loc.str());
   auto add = [&](Place place, ValueId value) -> Status {
-    BYOC_TRY(TensorSpec type, spec(*frame.function, value));
+    BYOC_TRY(TensorSpec type, spec_of(*frame.function, value));
     step.args.push_back(place);
     step.types.push_back(std::move(type));
     return {};
@@ -251,7 +235,7 @@ Status StepWriter::add_step(Frame& frame) {
 Status StepWriter::write_node(Frame& frame) {
   const Node& node = frame.now();
   if (auto* constant = std::get_if<Constant>(&node.kind)) {
-    BYOC_TRY(TensorSpec type, spec(*frame.function, {frame.node, 0}));
+    BYOC_TRY(TensorSpec type, spec_of(*frame.function, {frame.node, 0}));
     add_constant(frame, *constant->data, std::move(type));
   } else if (std::holds_alternative<Extern>(node.kind)) {
     BYOC_TRY_STATUS(add_step(frame));
@@ -309,7 +293,7 @@ Status StepWriter::begin_loop(const Frame& frame, const Scope& scope) {
   std::span<const ValueId> args = frame.function->args(control.args);
   copy(frame.place(args[1]), scope.condition, kCondition);
   for (uint32_t k = 0; k < control.carried; ++k) {
-    BYOC_TRY(TensorSpec type, spec(*frame.function, {frame.node, k}));
+    BYOC_TRY(TensorSpec type, spec_of(*frame.function, {frame.node, k}));
     copy(frame.place(args[2 + k]), scope.results[k], type);
   }
   emit(Instruction::kLoop, {frame.place(args[0]), scope.condition, scope.counter},
@@ -347,12 +331,12 @@ Status StepWriter::end_iteration(const Frame& body, const Scope& scope) {
   const size_t carried = std::get<Control>(frames_[frames_.size() - 2].now().kind).carried;
   std::vector<TensorSpec> types;
   for (ValueId result : function.results) {
-    BYOC_TRY(TensorSpec type, spec(function, result));
+    BYOC_TRY(TensorSpec type, spec_of(function, result));
     types.push_back(std::move(type));
   }
   const Frame& outer = frames_[frames_.size() - 2];
   for (uint32_t k = static_cast<uint32_t>(carried); k < scope.results.size(); ++k) {
-    BYOC_TRY(TensorSpec stacked, spec(*outer.function, {outer.node, k}));
+    BYOC_TRY(TensorSpec stacked, spec_of(*outer.function, {outer.node, k}));
     emit(Instruction::kAppend,
          {body.place(function.results[k + 1]), scope.results[k], scope.counter},
          {types[k + 1], std::move(stacked), kCounter});
@@ -376,7 +360,7 @@ Status StepWriter::leave_body(Frame& body) {
     BYOC_TRY_STATUS(end_iteration(body, scope));
   } else {
     for (size_t k = 0; k < body.results.size(); ++k) {
-      BYOC_TRY(TensorSpec type, spec(*body.function, body.function->results[k]));
+      BYOC_TRY(TensorSpec type, spec_of(*body.function, body.function->results[k]));
       copy(body.place(body.function->results[k]), body.results[k], type);
     }
   }

@@ -283,6 +283,10 @@ cli::Command verify_command(const cli::CommonOptions& common) {
   all.push_back({"--input", "NAME=VALUE", "an input, as in byoc run; the others are random",
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
+  all.push_back({"--steps", "N",
+                 "of a model with states: runs that are compared, each with the states of the one "
+                 "before (default 3)",
+                 &request.steps});
   all.push_back({"--tolerance", "X", kToleranceHelp, &request.tolerance});
   all.push_back({"-o,--output", "DIR",
                  "where the smallest wrong piece goes (default verify-MODEL-HASH)",

@@ -23,6 +23,7 @@ void keep_outputs_inside(Program& program) {
   }
   program.outputs.clear();
   program.copies.clear();
+  program.states.clear();  // plain inputs
 }
 
 double bytes_of(const TensorSpec& type) {

@@ -69,8 +69,8 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     subject_.plugins = build_with.plugins;
-    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
-                                                       {}, tensor_readers()));
+    BYOC_TRY(cli::RunInputs inputs,
+             cli::inputs_of_run(types, entry_sizes(module), request_.inputs, {}, tensor_readers()));
     BYOC_TRY_STATUS(make_inputs(types, std::move(inputs)));
     if (request_.no_check) {
       subject_.why_no_check = "--no-check";
@@ -145,8 +145,9 @@ class Maker {
                                 ? "--no-check"
                                 : "a compiled model holds no graph that a reference could run";
     subject_.plugins = runnable.plugins;
-    BYOC_TRY_STATUS(
-        make_inputs(runnable.executable.program.inputs, std::move(runnable.inputs)));
+    const Program& program = runnable.executable.program;  // a region has states as plain inputs
+    BYOC_TRY_STATUS(make_inputs(request_.region.empty() ? program.given() : program.inputs,
+                                std::move(runnable.inputs)));
     Executable executable = std::move(runnable.executable);
     if (!request_.region.empty()) {
       BYOC_TRY(executable, step_work(executable));

@@ -77,7 +77,8 @@ Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options)
     BYOC_TRY(auto bound, parse_bindings(bindings, signature_module(inputs)));
     for (auto& [name, value] : bound) import.bind[name] = {value.type, value.data};
   }
-  return import_onnx(path, all_ops(), import);
+  BYOC_TRY(IRModule module, import_onnx(path, all_ops(), import));
+  return bind_states(std::move(module), options[option::kState], PassContext());
 }
 
 Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
@@ -88,8 +89,8 @@ Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
   if (!bound.empty()) {
     BYOC_TRY(module, bind_params(std::move(module), bound, context));
   }
-  if (shapes.empty()) return module;
-  return bind_shapes(std::move(module), shapes, context);
+  BYOC_TRY(module, bind_shapes(std::move(module), shapes, context));
+  return bind_states(std::move(module), options[option::kState], context);
 }
 
 /// Reports a missing file, with the nearest name of a model in its folder.

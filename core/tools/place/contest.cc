@@ -80,7 +80,7 @@ class Contest {
     options.options["plan"] = entrant.plan_path.empty() ? "none" : entrant.plan_path;
     BYOC_TRY(Executable executable, build(module_, options));
     BYOC_TRY(auto inputs,
-             cli::make_inputs(executable.program.inputs, plan_.inputs, kSeed, tensor_readers()));
+             cli::make_inputs(executable.program.given(), plan_.inputs, kSeed, tensor_readers()));
     BYOC_TRY(auto session,
              Session::load(std::move(executable), build_.plugins, {.threads = build_.threads}));
     std::vector<Tensor> tensors;
@@ -96,7 +96,7 @@ class Contest {
     BYOC_TRY(std::string reference, reference_plugin(*build_.plugins));
     BYOC_TRY(Executable executable, build(module_, all_by(reference, build_)));
     BYOC_TRY(auto made,
-             cli::make_inputs(executable.program.inputs, plan_.inputs, kSeed, tensor_readers()));
+             cli::make_inputs(executable.program.given(), plan_.inputs, kSeed, tensor_readers()));
     std::vector<Tensor> inputs;
     for (cli::NamedInput& input : made) inputs.push_back(std::move(input.tensor));
     BYOC_TRY(auto right, execute(std::move(executable), build_.plugins, build_.threads, inputs));

@@ -95,10 +95,10 @@ Result<std::vector<OutputAccuracy>> compare_with_float(IRModule module, IRModule
                                                        uint64_t seed) {
   BYOC_TRY(Executable ours, build(std::move(module), options));
   BYOC_TRY(Executable floats, build(std::move(float_module), options));
-  const std::vector<NamedTensor> names = ours.program.outputs;
-  BYOC_TRY_STATUS(check_names("inputs", ours.program.inputs, floats.program.inputs));
-  BYOC_TRY_STATUS(check_names("outputs", names, floats.program.outputs));
-  BYOC_TRY(auto made, cli::make_inputs(ours.program.inputs, inputs, seed, tensor_readers()));
+  const std::vector<NamedTensor> names = ours.program.taken();
+  BYOC_TRY_STATUS(check_names("inputs", ours.program.given(), floats.program.given()));
+  BYOC_TRY_STATUS(check_names("outputs", names, floats.program.taken()));
+  BYOC_TRY(auto made, cli::make_inputs(ours.program.given(), inputs, seed, tensor_readers()));
   std::vector<Tensor> values;
   for (auto& input : made) values.push_back(std::move(input.tensor));
   BYOC_TRY(auto got, execute(std::move(ours), options.plugins, options.threads, values));

@@ -6,6 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/import.h"
+#include "byoc/ir/states.h"
 #include "byoc/pass/partition.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/data_set.h"
@@ -16,6 +17,7 @@
 #include "core/tools/verify/check_pieces.h"
 #include "core/tools/verify/new_process.h"
 #include "core/tools/verify/output_limits.h"
+#include "core/tools/verify/state_steps.h"
 #include "core/tools/verify/sub_region.h"
 
 namespace byoc::driver {
@@ -34,12 +36,19 @@ size_t work_in(const Function& function) {
   return static_cast<size_t>(std::ranges::count_if(function.nodes, is_work));
 }
 
+/// Makes states plain inputs and outputs.
+IRModule without_states(IRModule module) {
+  if (Function* entry = module.find(module.entry)) set_states(*entry, {});
+  return module;
+}
+
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
       : request_(request),
         build_(request.build),
-        module_(with_names(std::move(module))),
+        stateful_(with_names(std::move(module))),
+        module_(without_states(stateful_)),
         border_tolerance_(border_tolerance(module_, request.tolerance)) {}
 
   Result<Verification> run() {
@@ -55,6 +64,7 @@ class Verifier {
         BYOC_TRY(out_.reference, reference_plugin(*build_.plugins));
       }
     }
+    BYOC_TRY_STATUS(compare_states());
     if (request_.outputs_compared) request_.outputs_compared(out_.outputs);
     BYOC_TRY_STATUS(compare_regions());
     return std::move(out_);
@@ -69,11 +79,10 @@ class Verifier {
     doing("compiling the model");
     BYOC_TRY(Executable executable, build(module_, build_));
     const Program& program = executable.program;
-    BYOC_TRY(const cli::RunInputs bound,
-             cli::inputs_of_run(program.inputs, program.sizes, request_.inputs, {},
-                                tensor_readers()));
-    BYOC_TRY(auto made, cli::make_inputs(program.inputs, bound.bindings, request_.seed,
-                                         tensor_readers()));
+    BYOC_TRY(const cli::RunInputs bound, cli::inputs_of_run(program.inputs, program.sizes,
+                                                            request_.inputs, {}, tensor_readers()));
+    BYOC_TRY(auto made,
+             cli::make_inputs(program.inputs, bound.bindings, request_.seed, tensor_readers()));
     for (auto& input : made) inputs_.push_back(std::move(input.tensor));
     std::vector<NamedTensor> names = executable.program.outputs;
     doing("running the model");
@@ -98,6 +107,18 @@ class Verifier {
       BYOC_TRY(limits_, limits_by(out_.reference, right));
     }
     compare_outputs(names, got);
+    return {};
+  }
+
+  /// Compares several runs of a model with states, with the states handed on.
+  Status compare_states() {
+    const Function* entry = stateful_.find(stateful_.entry);
+    if (entry == nullptr || !entry->attrs.has(kStateInputsAttr)) return {};
+    doing(cat("running ", request_.steps, " times with states"));
+    BYOC_TRY(std::vector<ComparedValue> compared,
+             compare_steps({stateful_, module_, build_, out_.reference, inputs_, request_.steps,
+                            request_.tolerance}));
+    for (ComparedValue& value : compared) out_.outputs.push_back(std::move(value));
     return {};
   }
 
@@ -286,7 +307,8 @@ class Verifier {
 
   const VerifyRequest& request_;
   BuildOptions build_;
-  IRModule module_;
+  IRModule stateful_;              // as it was given
+  IRModule module_;                // whose states are inputs and outputs
   const double border_tolerance_;  // of values between regions
   std::vector<Tensor> inputs_, expected_;
   std::vector<Limit> limits_;    // of the outputs

@@ -20,6 +20,7 @@ struct VerifyRequest {
   bool is_default = false;  // `against` is reference_plugin(), also where a folder has its name
   std::vector<std::string> inputs;  // as --input
   uint64_t seed = 0;
+  uint32_t steps = 3;     // runs of a model with states
   double tolerance = -1;  // relative to the largest value; -1: by dtype
   std::string program;    // the byoc command that runs the smallest piece again; empty: none
   std::function<void(std::string_view)> doing;  // called before work that takes time; may be empty

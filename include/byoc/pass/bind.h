@@ -25,6 +25,14 @@ Result<IRModule> bind_shapes(IRModule, const GivenShapes& shapes, const PassCont
 /// Parses "N=1", "N=1..64", "x=1x3x224x224", "x=1..4x8", "x=" for a scalar: --shape. Errors: slug
 /// "shape-syntax".
 Result<std::pair<std::string, std::vector<GivenSize>>> parse_shape(std::string_view text);
+/// Declares states (docs/state.md), each "past=present": an input and the output with its next
+/// value; or "auto": those whose names follow the conventions of exporters, as
+/// past_key_values.0.key and present.0.key. Errors: slug "state-syntax"; those of states_of
+/// (byoc/ir/states.h).
+Result<IRModule> bind_states(IRModule, const std::vector<std::string>& pairs, const PassContext&);
+/// Sets the attribute `state_rows` of the entry: a result that update_rows makes of the parameter,
+/// once or several times, changes in these rows alone. Errors: those of states_of.
+Result<IRModule> note_state_rows(IRModule);
 /// Moves constant arguments in calls of functions with `compiler` into a copy of the function, one
 /// copy per distinct set of constants.
 Result<IRModule> bind_constant_arguments(IRModule, const PassContext&);

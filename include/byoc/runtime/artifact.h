@@ -74,9 +74,17 @@ struct ProgramConstant {
   TensorSpec type;  ///< dtype and extents
 };
 
+/// A state: an input and an output that a Context connects, so that each run reads the value that
+/// the run before wrote.
+struct ProgramState {
+  /// The types of the rows that steps write into the old value per run, where these are all that
+  /// changes; empty: all of it.
+  std::vector<TensorSpec> rows;
+};
+
 /// The part of an artifact that a Session runs.
 struct Program {
-  std::vector<NamedTensor> inputs, outputs;  ///< the values of a run, in order
+  std::vector<NamedTensor> inputs, outputs;  ///< the values of a run, in order; then the states'
   std::vector<ProgramConstant> constants;    ///< read by steps and copies directly
   std::vector<Step> steps;                   ///< in order of execution, unless there is code
   std::vector<Instruction> code;             ///< empty: the steps are run one after another
@@ -88,6 +96,15 @@ struct Program {
   /// run places the blocks for its sizes, by the order that needs the least memory.
   std::vector<std::vector<uint32_t>> packing;
   size_t blocks() const { return packing.empty() ? 0 : packing[0].size(); }  ///< of `packing`
+  std::vector<ProgramState> states;  ///< of the last inputs, and of the last outputs
+  size_t run_inputs() const { return inputs.size() - states.size(); }    ///< that a caller gives
+  size_t run_outputs() const { return outputs.size() - states.size(); }  ///< that a caller gets
+  std::vector<NamedTensor> given() const {                               ///< the inputs of a caller
+    return {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(run_inputs())};
+  }
+  std::vector<NamedTensor> taken() const {  ///< the outputs of a caller
+    return {outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(run_outputs())};
+  }
 };
 
 /// The contents of an artifact.

@@ -34,6 +34,20 @@ struct StepProfile {
   uint64_t last_begin_ns = 0, last_ns = 0;  ///< the last run; steady clock
 };
 
+/// A state: a value that a Context keeps from run to run (docs/state.md).
+struct StateInfo {
+  std::string input, output;  ///< the names of the pair in the model
+  TensorSpec type;            ///< dtype and extents
+  bool is_in_place = false;   ///< runs write over the old value; else they have a second buffer
+};
+
+/// The bytes of states that the runs of a Context wrote.
+struct StateTraffic {
+  uint64_t runs = 0;            ///< that succeeded
+  uint64_t in_place_bytes = 0;  ///< written over old values: rows, where a step writes only rows
+  uint64_t whole_bytes = 0;     ///< of states that are not in place: each run writes all of them
+};
+
 struct SessionState;  // both are of runtime/ alone
 struct ContextState;
 
@@ -65,8 +79,9 @@ class Session {
                                                const SessionOptions& options = {});
   ~Session();
 
-  const std::vector<NamedTensor>& inputs() const;   ///< in the order of run
-  const std::vector<NamedTensor>& outputs() const;  ///< in the order of run
+  const std::vector<NamedTensor>& inputs() const;   ///< in the order of run, without states
+  const std::vector<NamedTensor>& outputs() const;  ///< likewise
+  const std::vector<StateInfo>& states() const;     ///< of each Context; empty without any
   const Program& program() const;                   ///< the steps
   const Executable& executable() const;             ///< as it was loaded
   uint32_t threads() const;                         ///< workers of a run
@@ -87,6 +102,10 @@ class Session {
 
   /// Errors: kResourceExhausted when allocation fails.
   Result<std::unique_ptr<Context>> make_context() const;
+  /// Makes a Context that has the states of `other`, a Context of the same model for other sizes.
+  /// One of the two runs at a time. Errors: those of make_context; slug "state-type" for other
+  /// states; slug "state-in-use".
+  Result<std::unique_ptr<Context>> make_context(const Context& other) const;
   /// Runs with inputs and outputs in the program's order; outputs are written in full. Inputs with
   /// strides, inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go
   /// through compact memory that the Context holds. Outputs are compact and overlap nothing.
@@ -98,7 +117,9 @@ class Session {
   /// of a Session with several threads, and kernels that are SERIAL), looks nothing up. Errors:
   /// slug "input-count", "input-dtype", "input-shape", "input-data", the same with "output-", and
   /// "output-overlap"; the error of a failing kernel has its own words and its symbol (slug
-  /// "run-failed"); slug "size-overflow" and "no-memory", with the open sizes.
+  /// "run-failed"); slug "size-overflow" and "no-memory", with the open sizes; slug "state-in-use",
+  /// "state-broken". A run that fails leaves the states as they were, but for those that a step had
+  /// written in place before: they are broken until they are set or reset.
   Status run(Context& context, std::span<const DLTensor> inputs, std::span<DLTensor> outputs) const;
 
   /// Returns the types of the outputs of a run with these inputs: open dims are numbers, counted
@@ -114,6 +135,16 @@ class Session {
   /// Returns the dims of output `k` of the last run that succeeded: those of outputs(), with
   /// numbers for counted ones. Valid until the next run. Not during a run.
   std::span<const int64_t> output_dims(const Context& context, size_t k) const;
+
+  /// Sets all states to zeros, as they are in a new Context. Errors: slug "state-in-use".
+  Status reset_states(Context& context) const;
+  /// Copies a state to `to`, by the name of its input or its output. Errors: slug "unknown-state",
+  /// "state-dtype", "state-shape", "state-in-use", "state-broken".
+  Status get_state(const Context& context, std::string_view name, const DLTensor& to) const;
+  /// Sets a state. Errors: as get_state, but for "state-broken".
+  Status set_state(Context& context, std::string_view name, const DLTensor& from) const;
+  /// Returns what all runs of this Context wrote.
+  StateTraffic state_traffic(const Context& context) const;
 
   /// Profiles steps, added up over the runs of this Context while profiling was on.
   /// Not during a run.

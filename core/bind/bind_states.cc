@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Declares states: pairs of an input and an output, by name. With "past=present":
+//   before: fn main(%x: f32[2], %past: f32[2]) {output_names=["y","present"]} { ... }
+//   after:  fn main(%x: f32[2], %past: f32[2]) {output_names=["y","present"],
+//             state_inputs=["past"], state_outputs=["present"]} { ... }
+#include <algorithm>
+
+#include "byoc/base/nearest.h"
+#include "byoc/ir/dim.h"
+#include "byoc/ir/states.h"
+#include "byoc/op/op.h"
+#include "byoc/pass/bind.h"
+#include "core/bind/entry.h"
+
+namespace byoc {
+namespace {
+
+using namespace simplify;
+
+constexpr std::string_view kUpdateRows = "update_rows";
+
+// The words of exporters for an input that is a state, and for its output.
+struct Convention {
+  std::string_view past, present;
+};
+constexpr Convention kConventions[] = {
+    {"past_key_values", "present"}, {"past_key_values", "present_key_values"}, {"past", "present"}};
+
+std::optional<uint32_t> output_number(const Strings& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<uint32_t>(found - names.begin());
+}
+
+class Declarer {
+ public:
+  explicit Declarer(const Function& entry)
+      : entry_(entry), inputs_(input_names(entry)), outputs_(result_names(entry)) {}
+
+  // Adds "past=present". A name may contain a "=": the text is split where both parts are names.
+  Status add(const std::string& text) {
+    if (text == "auto") return add_by_names();
+    for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
+      const auto input = input_number(entry_, text.substr(0, at));
+      const auto output = output_number(outputs_, text.substr(at + 1));
+      if (!input || !output) continue;
+      states_.push_back({*input, *output});
+      return {};
+    }
+    return wrong(text);
+  }
+  std::vector<StatePair> take() { return std::move(states_); }
+
+ private:
+  Status wrong(const std::string& text) const {
+    const size_t at = text.find('=');
+    if (at == text.npos || at == 0 || at + 1 == text.size()) {
+      return invalid(cat("\"", text, "\" is not of the form PAST=PRESENT"))
+          .with_slug("state-syntax")
+          .with_help("an input and the output with its next value: past=present; or auto");
+    }
+    const std::string input = text.substr(0, at);
+    if (!input_number(entry_, input)) return unknown("input", input, inputs_);
+    return unknown("output", text.substr(at + 1), outputs_);
+  }
+
+  static Status unknown(std::string_view what, const std::string& name, const Strings& known) {
+    std::string list;
+    for (const std::string& one : known) list += cat(list.empty() ? "" : ", ", one);
+    return not_found(cat("the model has no ", what, " \"", name, "\"", did_you_mean(name, known)))
+        .with_slug("unknown-state")
+        .with_help(cat("its ", what, "s: ", list.empty() ? "none" : list));
+  }
+
+  // Returns the outputs that have the name of the input in a convention's words.
+  std::vector<uint32_t> outputs_for(const std::string& input) const {
+    std::vector<uint32_t> out;
+    for (const Convention& words : kConventions) {
+      const size_t at = input.find(words.past);
+      if (at == input.npos) continue;
+      std::string name = input;
+      name.replace(at, words.past.size(), words.present);
+      const auto output = output_number(outputs_, name);
+      if (output && std::find(out.begin(), out.end(), *output) == out.end()) out.push_back(*output);
+    }
+    return out;
+  }
+
+  Status add_by_names() {
+    const size_t before = states_.size();
+    for (uint32_t k = 0; k < inputs_.size(); ++k) {
+      const std::vector<uint32_t> found = outputs_for(inputs_[k]);
+      if (found.size() > 1) {
+        return invalid(cat("the input \"", inputs_[k], "\" may be a state with \"",
+                           outputs_[found[0]], "\" or with \"", outputs_[found[1]], "\""))
+            .with_slug("state-syntax")
+            .with_help(cat("choose one: --state ", inputs_[k], "=", outputs_[found[0]]));
+      }
+      if (!found.empty()) states_.push_back({k, found[0]});
+    }
+    if (states_.size() > before) return {};
+    return not_found("no input and output of the model are named as past and present")
+        .with_slug("unknown-state")
+        .with_help("name the states, as in --state past=present");
+  }
+
+  const Function& entry_;
+  const Strings inputs_, outputs_;
+  std::vector<StatePair> states_;
+};
+
+// Returns the types of the rows that make the result of the parameter; "" when more changes.
+std::string rows_of(const Function& entry, const StatePair& pair) {
+  std::string rows;
+  for (ValueId value = entry.results[pair.result]; value.node != pair.param;) {
+    auto* call = std::get_if<Call>(&entry.nodes[value.node].kind);
+    if (call == nullptr || call->op->name != kUpdateRows) return {};
+    const std::span<const ValueId> args = entry.args(call->args);
+    const Result<TensorSpec> type = program_type(*entry.type(args[1]));
+    if (!type.ok()) return {};
+    rows = cat(*type, rows.empty() ? "" : " ", rows);
+    value = args[0];
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<IRModule> bind_states(IRModule module, const std::vector<std::string>& pairs,
+                             const PassContext&) {
+  if (pairs.empty()) return module;
+  BYOC_TRY(const Function* known, entry_function(module));
+  Declarer declarer(*known);
+  for (const std::string& pair : pairs) BYOC_TRY_STATUS(declarer.add(pair));
+  Function& entry = module.function(module.entry);
+  set_states(entry, declarer.take());
+  BYOC_TRY_STATUS(states_of(entry).status());
+  return module;
+}
+
+Result<IRModule> note_state_rows(IRModule module) {
+  Function* entry = module.find(module.entry);
+  if (entry == nullptr) return module;
+  BYOC_TRY(const std::vector<StatePair> states, states_of(*entry));
+  Strings all;
+  for (const StatePair& pair : states) all.push_back(rows_of(*entry, pair));
+  if (!all.empty()) entry->attrs.set(kStateRowsAttr, std::move(all));
+  return module;
+}
+
+}  // namespace byoc

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// States in the commands compile, run and verify. Values are sums worked out by hand.
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kRunningSum =
+    R"(fn main(%x: f32[4], %past: f32[4]) {output_names=["present","twice"]} {
+  %two = const(2.0) : f32[]
+  %0 = add(%past, %x)
+  %1 = multiply(%0, %two)
+  return %0, %1
+})";
+
+class RunningSum : public ::testing::Test {
+ protected:
+  Byoc byoc_;
+  std::string model_ = byoc_.write("sum.ir", kRunningSum);
+  std::string with_ = " --compiler json --state past=present";
+};
+
+TEST_F(RunningSum, RunsHandTheSumOn) {
+  for (const auto& [steps, most] : {std::pair(1, 8.0), {3, 24.0}}) {  // 2 * steps * 4
+    const Json ran =
+        byoc_.json("run " + model_ + with_ + " --input x=1,2,3,4 --steps " + std::to_string(steps));
+    ASSERT_EQ(ran["outputs"].size(), 1u) << "the state is no output";
+    EXPECT_EQ(ran["outputs"][0]["name"], "twice");
+    EXPECT_EQ(ran["outputs"][0]["max"], most);
+    EXPECT_EQ(ran["states"]["pairs"][0]["input"], "past");
+    EXPECT_EQ(ran["states"]["pairs"][0]["output"], "present");
+    EXPECT_EQ(ran.contains("steps_ns"), steps > 1);
+  }
+}
+
+TEST_F(RunningSum, ArtifactsKeepTheStates) {
+  const std::string artifact = byoc_.file("sum.byoc");
+  ASSERT_EQ(byoc_("compile " + model_ + with_ + " -o " + artifact).code, 0);
+  Byoc byoc_run(std::string(BYOC_BUILD_DIR) + "/bin/byoc-run");
+  for (const Byoc* program : {&byoc_, &byoc_run}) {
+    const std::string verb = program == &byoc_ ? "run " : "";
+    const Json ran =
+        program->json(verb + artifact + " --input x=1,2,3,4 --input past=10 --steps 2");
+    EXPECT_EQ(ran["outputs"][0]["max"], 36.0);  // 2 * (10 + 2 * 4)
+    EXPECT_EQ(ran["steps_ns"].size(), 2u);
+  }
+}
+
+TEST_F(RunningSum, ProfileHasTheBytesOfARun) {
+  const Json ran = byoc_.json("run " + model_ + with_ + " --profile");
+  EXPECT_EQ(ran["states"]["whole_bytes"], 16);  // json declares no pair: all of f32[4]
+  EXPECT_EQ(ran["states"]["in_place_bytes"], 0);
+  const Json given = byoc_.json("run " + model_ + with_ + " --profile --input x=1,2,3,4");
+  EXPECT_EQ(given["outputs"][0]["max"], 8.0) << "of the first run, not of those that are timed";
+  const Ran text = byoc_("run " + model_ + with_ + " --profile");
+  EXPECT_THAT(text.out, HasSubstr("states: 1; a run writes 0 bytes in place and 16 bytes of whole "
+                                  "states"));
+}
+
+TEST_F(RunningSum, StepsNeedAState) {
+  const Ran none = byoc_("run " + model_ + " --compiler json --steps 2");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--steps is for models with states, and this one has none"));
+  EXPECT_THAT(byoc_("run " + model_ + with_ + " --steps 0").err, HasSubstr("at least 1"));
+}
+
+TEST_F(RunningSum, RefusesOtherPairs) {
+  const Ran unknown =
+      byoc_("compile " + model_ + " --state pas=present -o " + byoc_.file("a.byoc"));
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_THAT(unknown.err,
+              HasSubstr("error[unknown-state]: the model has no input \"pas\"; did you "
+                        "mean \"past\"?"));
+}
+
+TEST_F(RunningSum, VerifyComparesSeveralRuns) {
+  const Json passed = byoc_.json("verify " + model_ + with_ + " --steps 4");
+  EXPECT_EQ(passed["passed"], true);
+  std::vector<std::string> names;
+  for (const Json& output : passed["outputs"]) names.push_back(output["name"]);
+  // First as plain outputs, then per run, in the order of the model.
+  EXPECT_THAT(names, testing::ElementsAre("present", "twice", "present, run 1", "twice, run 1",
+                                          "present, run 2", "twice, run 2", "present, run 3",
+                                          "twice, run 3", "present, run 4", "twice, run 4"));
+}
+
+TEST_F(RunningSum, TextsMayDeclareTheStates) {
+  std::string text = kRunningSum;
+  text.replace(text.find("{output_names"), 1,
+               "{state_inputs=[\"past\"], state_outputs=[\"present\"], ");
+  const Json ran = byoc_.json("run " + byoc_.write("own.ir", text) +
+                              " --compiler json --input x=1,2,3,4 --steps 3");
+  EXPECT_EQ(ran["outputs"][0]["max"], 24.0);
+}
+
+}  // namespace
+}  // namespace byoc::test
