@@ -16,6 +16,7 @@ from . import _arrays, _c
 from ._errors import Error
 
 _SIZE = _arrays.SIZE
+_MOST_SHAPES = 1024                                        # of inputs whose output shapes are kept
 _address = _arrays.address
 _empty = np.empty
 
@@ -113,6 +114,7 @@ class _Session:
         self.counts = any(library.byoc_session_output_is_counted(handle, k) for k in range(self.n_out))
         self.is_open = bool(library.byoc_session_is_open(handle))  # for every size within bounds
         self.pool: list[_Slot] = []                        # of callers that are not running now
+        self.known_shapes: dict[tuple[Any, ...], Sequence[tuple[int, ...]]] = {}  # outputs' by inputs', of an open program
         self.places = {tensor.name: at for at, tensor in enumerate(self.inputs)}
         self.externs: list[Any] = []                       # functions of Python that the session calls
 
@@ -189,20 +191,28 @@ class _Session:
         return [_empty(shape, dtype or _arrays.numpy_type(tensor.dtype))
                 for shape, tensor, dtype in zip(shapes, self.outputs, self.types)]
 
-    def shapes(self, context: int, inputs: int) -> list[tuple[int, ...]]:
-        """Returns the shapes of the outputs of a run with the inputs at that address."""
+    def shapes(self, context: int, inputs: int, arrays: Sequence[Any]) -> Sequence[tuple[int, ...]]:
+        """Returns the shapes of the outputs of a run with these arrays, whose DLTensors are at that address."""
         if not self.is_open:
             return [tensor.shape for tensor in self.outputs]
+        key = tuple([tuple(array.shape) for array in arrays])
+        known = self.known_shapes.get(key)
+        if known is not None:
+            return known
         error = self.library.byoc_context_take_inputs(context, inputs, self.n_in)
         if error:
             raise self.error_of(error)
-        return [self.output_shape(context, k) for k in range(self.n_out)]
+        out = [self.output_shape(context, k) for k in range(self.n_out)]
+        if len(self.known_shapes) >= _MOST_SHAPES:
+            self.known_shapes.clear()
+        self.known_shapes[key] = out
+        return out
 
     def outputs_for(self, arrays: Sequence[Any]) -> list[Any]:
         """Makes the outputs of a run with these inputs."""
         slot, held = _Slot(self), []                       # type: _Slot, list[Any]
         return self.new_outputs(arrays[0] if arrays else None,
-                                self.shapes(slot.context, slot.lend(arrays, slot.inputs, held)))
+                                self.shapes(slot.context, slot.lend(arrays, slot.inputs, held), arrays))
 
     def output_shape(self, context: int, k: int) -> tuple[int, ...]:
         """Returns the shape of output `k`, as the context has it."""
@@ -223,7 +233,7 @@ class _Session:
             slot = _Slot(self)
         try:
             inputs_at = slot.lend(arrays, slot.inputs, held)
-            outputs = self.new_outputs(arrays[0] if arrays else None, self.shapes(slot.context, inputs_at))
+            outputs = self.new_outputs(arrays[0] if arrays else None, self.shapes(slot.context, inputs_at, arrays))
             outputs_at = slot.lend(outputs, slot.outputs, held)
             error = self.library.run(slot.context, inputs_at, self.n_in, outputs_at, self.n_out)
             if error:
@@ -238,12 +248,13 @@ class _Session:
 
         A call of a small program takes as long as the calls of Python around it: here are no more than it needs.
         """
-        if self.n_in != 1 or self.n_out != 1 or self.counts or self.is_open or self.states or self.types[0] is None:
+        if self.n_in != 1 or self.n_out != 1 or self.counts or self.states or self.types[0] is None:
             return None
         run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, np.empty
         shape, dtype, pool, of_torch = self.outputs[0].shape, self.types[0], self.pool, self._fast_call_of_torch
         if dtype.name == "bfloat16":                       # numpy makes no capsule of it
             return None
+        known = self.known_shapes if self.is_open else None
 
         def call(array: Any) -> Any:
             if type(array) is not ndarray:
@@ -252,7 +263,13 @@ class _Session:
                 reads = array.__dlpack__()
             except BufferError:
                 raise _arrays.NotATensor("") from None
-            output = empty(shape, dtype)
+            if known is None:
+                output = empty(shape, dtype)
+            else:                                          # `call` finds the shapes of a first run
+                shapes = known.get((array.shape,))
+                if shapes is None:
+                    raise _arrays.NotATensor("")
+                output = empty(shapes[0], dtype)
             writes = output.__dlpack__()
             try:
                 slot = pool.pop()
@@ -269,7 +286,7 @@ class _Session:
     def _fast_call_of_torch(self, tensor: Any) -> Any:
         """As fast_call's function, for a tensor of torch."""
         describe = _arrays.describer(type(tensor))
-        if describe is None or not _arrays.is_torch(tensor) or tensor.is_neg():
+        if self.is_open or describe is None or not _arrays.is_torch(tensor) or tensor.is_neg():
             raise _arrays.NotATensor("")
         output = _empty(self.outputs[0].shape, self.types[0])
         try:
