@@ -2,15 +2,31 @@
 #include "core/driver/run_byoc.h"
 
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <string_view>
+#include <vector>
 
 #include "byoc/compile.h"
 #include "core/driver/commands/commands.h"
+#include "core/driver/commands/slug_table.h"
 #include "core/tools/model/interrupt.h"
 #include "runtime/threads/wait_policy.h"
 
 namespace byoc::driver {
+
+namespace {
+
+/// Reads "byoc help symbolic-shape" as "byoc error symbolic-shape". Commands come first.
+void read_help_of_slug(const cli::Command& root, std::vector<char*>& words) {
+  static char error[] = "error";
+  if (words.size() < 3 || std::string_view(words[1]) != "help") return;
+  const std::string_view name = words[2];
+  if (std::ranges::count(root.commands, name, &cli::Command::name) > 0) return;
+  if (std::ranges::count(slug_table(), name, &SlugRow::slug) > 0) words[1] = error;
+}
+
+}  // namespace
 
 int run_byoc(int argc, char** argv) {
   sleep_beside_others(argv);
@@ -21,7 +37,9 @@ int run_byoc(int argc, char** argv) {
   cli::Command root = byoc_command(common);
   const bool is_worker = argc > 1 && std::string_view(argv[1]) == "tune-worker";
   if (is_worker) root.commands = {tune_worker_command()};
-  int code = cli::run_command_line(root, common, argc, argv);
+  std::vector<char*> words(argv, argv + argc);
+  read_help_of_slug(root, words);
+  int code = cli::run_command_line(root, common, argc, words.data());
   shutdown_plugins();
   return code;
 }

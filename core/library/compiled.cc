@@ -6,6 +6,7 @@
 #include "core/tools/sizes/open_ranges.h"
 #include "core/tools/sizes/open_sizes.h"
 #include "core/tools/sizes/size_lists.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc {
 
@@ -26,6 +27,8 @@ void share_constants(const std::vector<SizedExecutable>& sizes, Executable& exec
 
 Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHooks& hooks) {
   CompiledModel out;
+  BYOC_TRY(const WorkLimits limits, limits_of(options));
+  const LimitScope limited(limits);
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
   BYOC_TRY(auto choices, expand_sizes(options[option::kShape]));

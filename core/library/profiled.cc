@@ -10,6 +10,7 @@
 #include "core/tools/model/tuning.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/ran.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc {
 
@@ -18,6 +19,8 @@ namespace driver {
 Result<ReadyModel> ready_file(const ModelOptions& options, const std::vector<std::string>& inputs,
                               bool allows_native, const ReadyHooks& hooks) {
   ReadyModel out;
+  BYOC_TRY(const WorkLimits limits, limits_of(options));
+  const LimitScope limited(limits);
   BYOC_TRY(out.path, model_path(options.model));
   ModelOptions model = options;
   BYOC_TRY(out.sizes, set_open_sizes(model, inputs));

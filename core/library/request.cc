@@ -6,6 +6,8 @@
 #include "byoc/base/nearest.h"
 #include "core/tools/model/tuning.h"
 #include "core/tools/sizes/open_sizes.h"
+#include "runtime/cli/named_plugins.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc {
 
@@ -18,6 +20,11 @@ ModelOptions options_of(const ModelRequest& request) {
   out.tuning = std::make_shared<TuningUse>();
   out.cancel = request.cancel;
   return out;
+}
+
+Result<WorkLimits> limits_of(const ModelOptions& options) {
+  BYOC_TRY(const uint64_t bytes, cli::parse_byte_size(options[option::kMaxMemory], "--max-memory"));
+  return WorkLimits{bytes, options[option::kTimeLimit]};
 }
 
 std::function<bool(std::string_view, uint64_t, uint64_t)> watch_of(const ModelRequest& request) {

@@ -56,11 +56,13 @@ namespace option {
 using Texts = std::vector<std::string>;
 inline constexpr OptionKey<Texts> kShape{"shape"}, kBind{"bind"}, kState{"state"},
     kCompiler{"compiler"}, kCompute{"compute"}, kPlace{"place"}, kPlugin{"plugin"},
-    kPluginOption{"plugin-option"}, kTuningLog{"tuning-log"};
-inline constexpr OptionKey<std::string> kTarget{"target"}, kPlan{"plan"};
-inline constexpr OptionKey<uint32_t> kThreads{"threads"};
+    kPluginOption{"plugin-option"}, kTuningLog{"tuning-log"}, kIsolatePlugin{"isolate-plugin"};
+inline constexpr OptionKey<std::string> kTarget{"target"}, kPlan{"plan"},
+    kIsolateMemory{"isolate-memory"}, kMaxMemory{"max-memory"};
+inline constexpr OptionKey<uint32_t> kThreads{"threads"}, kIsolateTime{"isolate-time"},
+    kTimeLimit{"time-limit"};
 inline constexpr OptionKey<int> kLevel{"level"};
-inline constexpr OptionKey<bool> kRequireTuned{"require-tuned"};
+inline constexpr OptionKey<bool> kRequireTuned{"require-tuned"}, kIsolate{"isolate"};
 }  // namespace option
 
 /// A value for each row of the table. Addresses of values are stable, also when it is moved.

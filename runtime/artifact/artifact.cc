@@ -328,6 +328,19 @@ Result<std::vector<SizedExecutable>> load_artifact_bytes(std::span<const std::by
   });
 }
 
+Status check_contents(std::span<const SizedExecutable> sizes) {
+  for (const SizedExecutable& size : sizes) {
+    for (const auto& [key, buffer] : size.executable.constants) {
+      if (!buffer->verify()) return corrupt(cat("the constant ", key, " is damaged"));
+    }
+    for (const ExternalModule& module : size.executable.modules) {
+      if (module.blob && !module.blob->verify())
+        return corrupt(cat("the code of ", module.plugin, " is damaged"));
+    }
+  }
+  return {};
+}
+
 Result<Executable> load_artifact(const std::string& path) {
   BYOC_TRY(auto sizes, load_artifact_sizes(path));
   if (sizes.size() == 1) return std::move(sizes[0].executable);

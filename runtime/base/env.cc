@@ -19,6 +19,9 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_TRY_PLUGINS", "1",
      "0: code of plugins is not tried in a child process before it is loaded; set for the workers "
      "of tune"},
+    {"BYOC_ISOLATE", "0",
+     "1: plugins run in processes of their own, as with --isolate; or the ids of those that do, "
+     "comma-separated"},
     {"BYOC_ONNXRUNTIME", "",
      "the library of ONNX Runtime, its folder, or that of the Python package, for the plugin "
      "onnxruntime; ignored when the process is set-id"},

@@ -16,6 +16,7 @@ struct LoadOptions {
   PluginSearch search = default_plugin_search();
   std::vector<std::string> files;
   SessionOptions session;
+  bool check = false;
 };
 
 Status wrong_value(const std::string& name, const std::string& value, const char* expected) {
@@ -35,10 +36,18 @@ Result<LoadOptions> load_options(const byoc_options* given) {
       out.files.push_back(value);
     } else if (name == "plugin-option") {
       BYOC_TRY_STATUS(cli::add_plugin_option(value, out.search));
+    } else if (name == "isolate") {
+      out.search.isolation.all = true;
+    } else if (name == "isolate-plugin") {
+      add_isolated(value, out.search.isolation);
+    } else if (name == "check") {
+      out.check = true;
     } else if (name == "no-native") {
       out.session.allow_native = false;
     } else {
-      const std::vector<std::string> known = {"threads", "plugin", "plugin-option", "no-native"};
+      const std::vector<std::string> known = {"threads",       "plugin",  "plugin-option",
+                                              "no-native",     "isolate", "isolate-plugin",
+                                              "check"};
       return not_found(cat("a session has no option \"", name, "\"", did_you_mean(name, known)))
           .with_slug("usage");
     }
@@ -67,6 +76,7 @@ Result<std::unique_ptr<byoc_session>> new_session(const byoc_program& program, s
   }
   const Executable& executable = program.sizes[k].executable;
   BYOC_TRY(LoadOptions with, load_options(options));
+  if (with.check) BYOC_TRY_STATUS(check_contents({&program.sizes[k], 1}));
   with.search.ids = ids_of(executable);
   BYOC_TRY(with.session.cancel, cancellation_of(watch));
   auto out = std::make_unique<byoc_session>();

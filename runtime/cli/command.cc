@@ -16,6 +16,7 @@
 #include "runtime/cli/fatal_signals.h"
 #include "runtime/cli/help.h"
 #include "runtime/cli/output.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc::cli {
 namespace {
@@ -223,8 +224,18 @@ void add_common_options(Command& root, CommonOptions& common) {
 
 namespace {
 
+/// Returns the error for an allocation that failed under --max-memory with its name.
+Status with_limit(Status status) {
+  const uint64_t limit = limit_of_memory();
+  if (limit == 0 || status.slug() != "no-memory") return status;
+  return std::move(status)
+      .with_slug("max-memory")
+      .with_help(cat("raise --max-memory, which is ", limit, " bytes, or use a smaller model"));
+}
+
 /// Prints the error and returns its exit code.
 int report(Status status, const CommonOptions& common, const std::string& path) {
+  status = with_limit(std::move(status));
   bool usage = status.slug() == "usage";
   if (usage && status.help().empty()) status = std::move(status).with_help(cat(path, " -h"));
   if (status.slug().empty())
@@ -236,7 +247,7 @@ int report(Status status, const CommonOptions& common, const std::string& path) 
 
 int report_out_of_memory(const CommonOptions& common, const std::string& path) {
   try {
-    print_error(no_memory(), common, path);
+    print_error(with_limit(no_memory()), common, path);
   } catch (const std::bad_alloc&) {
     print_out_of_memory();
   }

@@ -16,6 +16,7 @@
 #include "runtime/cli/command.h"
 #include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc::cli {
 namespace {
@@ -133,8 +134,12 @@ void on_failed_allocation() {
 
 void print_out_of_memory() {
   FixedLine line;
-  line << "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit -v), "
-          "end other programs, or use a smaller model\n";
+  if (limit_of_memory() != 0)
+    line << "error[max-memory]: an allocation failed\n  help: raise --max-memory, or use a smaller "
+            "model\n";
+  else
+    line << "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit "
+            "-v), end other programs, or use a smaller model\n";
   line.print();
 }
 

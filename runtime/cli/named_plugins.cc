@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cli/named_plugins.h"
 
+#include <charconv>
 #include <filesystem>
-
-#include "runtime/cli/command.h"
 
 namespace byoc::cli {
 
@@ -31,6 +30,52 @@ Status add_plugin_option(const std::string& text, PluginSearch& search) {
   }
   search.options[text.substr(0, dot)][text.substr(dot + 1, equals - dot - 1)] =
       text.substr(equals + 1);
+  return {};
+}
+
+Result<uint64_t> parse_byte_size(const std::string& text, const char* flag) {
+  Status wrong =
+      usage_error(cat(flag, " expects a number of bytes such as 512M or 8G, not \"", text, "\""));
+  if (text.empty()) return uint64_t{0};
+  uint64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc()) return wrong;
+  std::string_view unit(end, static_cast<size_t>(last - end));
+  constexpr std::string_view kUnits = "KMGT";
+  int shift = 0;
+  if (!unit.empty()) {
+    const size_t at = kUnits.find(unit[0]);
+    if (at == kUnits.npos) return wrong;
+    shift = 10 * (static_cast<int>(at) + 1);
+    unit.remove_prefix(1);
+    if (!unit.empty() && unit != "iB" && unit != "B") return wrong;
+  }
+  if (number == 0 || number > UINT64_MAX >> shift) return wrong;
+  return number << shift;
+}
+
+void add_isolation_options(Command& command, IsolationFlags& flags) {
+  command.options.insert(
+      command.options.end(),
+      {{"--isolate", "",
+        "plugins run in processes of their own: one that crashes or does not return is an error of "
+        "its function",
+        &flags.all},
+       {"--isolate-plugin", "A,B", "only these plugins do", &flags.ids},
+       {"--isolate-time", "SECONDS",
+        "the longest that one of their slots may take without progress (default 60; 0: no limit)",
+        &flags.seconds},
+       {"--isolate-memory", "SIZE",
+        "the most memory of such a process: 512M, 8G (default: three quarters of the machine's)",
+        &flags.memory}});
+}
+
+Status read_isolation(const IsolationFlags& flags, Isolation& to) {
+  to.all = to.all || flags.all;
+  for (const std::string& list : flags.ids) add_isolated(list, to);
+  to.limits.seconds = flags.seconds;
+  BYOC_TRY(to.limits.memory_bytes, parse_byte_size(flags.memory, "--isolate-memory"));
   return {};
 }
 

@@ -20,6 +20,7 @@ struct byoc_status {
   int64_t function = -1, node = -1;
   std::string file, message;
   uint32_t line = 0;
+  byoc::Status whole = {};  // not OK: the Status that take_status returns
 };
 
 namespace byoc {
@@ -156,6 +157,17 @@ const byoc_host* host_table() {
   return &host;
 }
 
+byoc_status* status_of(const Status& status) noexcept {
+  try {
+    auto out = std::make_unique<byoc_status>();
+    out->whole = status;
+    ++host_counts().statuses;
+    return out.release();
+  } catch (...) {
+    return &out_of_memory();
+  }
+}
+
 HostCounts& host_counts() {
   static HostCounts counts;
   return counts;
@@ -165,6 +177,11 @@ Status take_status(byoc_status* status, std::string_view plugin, int64_t* functi
   if (function) *function = status ? status->function : -1;
   if (node) *node = status ? status->node : -1;
   if (!status) return {};
+  if (!status->whole.ok()) {
+    Status whole = status->whole;
+    status_free(status);
+    return whole;
+  }
   bool known = status->code > BYOC_OK && status->code <= BYOC_BAD_GRAPH;
   Status ours(
       known ? static_cast<Code>(status->code) : Code::kUnknown,

@@ -43,6 +43,9 @@ T with_header(uint32_t tag) {
 /// is success. function and node: the indices that the status names, or -1.
 Status take_status(byoc_status* status, std::string_view plugin, int64_t* function = nullptr,
                    int64_t* node = nullptr);
+/// Makes a status object that take_status converts to an equal Status; for modules whose plugin
+/// runs in another process.
+byoc_status* status_of(const Status& status) noexcept;
 /// The slug of statuses that come from plugins, unless memory was short ("no-memory").
 inline constexpr const char* kPluginError = "plugin-error";
 

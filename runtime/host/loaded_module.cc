@@ -7,6 +7,7 @@
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
 #include "runtime/host/packed.h"
+#include "runtime/isolate/remote_plugin.h"
 
 namespace byoc {
 namespace {
@@ -91,10 +92,24 @@ Result<LoadedModule> Plugin::load(const ExternalModule& module,
                                   uint32_t threads, const Cancellation* cancel,
                                   bool allow_native) const {
   try {
+    if (remote_) return load_remote(module, constants, threads, cancel, allow_native);
     return load_module(module, constants, threads, cancel, allow_native);
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, cat(id_, ": out of memory")).with_slug("no-memory");
   }
+}
+
+Result<LoadedModule> Plugin::load_remote(
+    const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
+    uint32_t threads, const Cancellation* cancel, bool allow_native) const {
+  Cancellation::Scope scope(cancel);
+  isolate::Watch watch;
+  if (cancel != nullptr) watch.is_cancelled = [cancel] { return cancel->is_cancelled(); };
+  BYOC_TRY(isolate::RemotePlugin::Loaded remote,
+           remote_->load(module, constants, threads, allow_native, watch));
+  LoadedModule loaded(remote.table, remote.module);
+  loaded.kernels_ = std::move(remote.kernels);
+  return loaded;
 }
 
 Result<LoadedModule> Plugin::load_module(

@@ -159,6 +159,9 @@ class Collector {
     if (file.status.ok() && search_.ids && !search_.ids->contains(id)) return;
     is_named = is_named || search_.ids || search_.options.contains(id);
     file.options_json = options_json(search_, id);
+    const Isolation& isolation = search_.isolation;
+    if (isolation.all || std::ranges::count(isolation.ids, id) > 0)
+      file.isolation = isolation.limits;
     found_.push_back({std::move(file), is_named});
   }
 
@@ -201,6 +204,7 @@ class Collector {
 
 Result<std::unique_ptr<Plugin>> PluginFile::open() const {
   if (table) return Plugin::open(path, *table, options_json);
+  if (isolation) return Plugin::open_isolated(path, manifest.id, options_json, *isolation);
   BYOC_TRY(byoc_plugin loaded, load_plugin_table(path, manifest));
   return Plugin::open(path, loaded, options_json);
 }
@@ -213,6 +217,7 @@ void try_files(std::span<PluginFile* const> files) {
   const TrialMemory memory;
   std::vector<PluginFile*> unknown;
   for (PluginFile* file : files) {
+    if (file->isolation) continue;  // opening it is a trial
     auto known = memory.find({file->path, file->stamp, file->options_json});
     if (known) set_status(*file, *known);
     else if (!SharedLibrary::is_loaded(file->path)) unknown.push_back(file);

@@ -11,6 +11,7 @@
 #include "runtime/host/kernel_facts.h"
 #include "runtime/host/packed.h"
 #include "runtime/host/threads.h"
+#include "runtime/isolate/remote_plugin.h"
 
 namespace byoc {
 namespace {
@@ -18,6 +19,15 @@ namespace {
 /// The flags that the artifact records: a graph that load compiles again must become
 /// the same kernel.
 constexpr uint32_t kFlagsForLoad = BYOC_STRICT_FP;
+
+/// Returns what a process that runs the plugin is watched by.
+isolate::Watch watch_of(const Cancellation* cancel) {
+  if (cancel == nullptr) return {};
+  return {[cancel] { return cancel->is_cancelled(); },
+          [cancel](uint32_t permille, std::string_view what) {
+            host_table()->progress(cancel->raw(), permille, to_str(what));
+          }};
+}
 
 struct ModuleGuard {
   const byoc_plugin& table;
@@ -169,6 +179,10 @@ CompileResult Plugin::compile(std::span<const CompileFunction> functions,
                               const CompileOptions& options) const {
   CompileResult result;
   try {
+    if (remote_) {
+      Cancellation::Scope scope(options.cancel);
+      return remote_->compile(functions, options, watch_of(options.cancel));
+    }
     result.status = compile_into(functions, options, result);
   } catch (const std::bad_alloc&) {
     result.status =
@@ -247,6 +261,7 @@ Result<std::string> Plugin::text_of_slot(
 
 Result<std::string> Plugin::show(const CompileFunction& function, const CompileOptions& options,
                                  std::string_view form) const {
+  if (remote_) return remote_->show(function, options, form, watch_of(options.cancel));
   if (!table_.show) return unimplemented(cat(id_, ": shows no code"));
   return text_of_slot(function, options, "show", [&](const auto& raw, const auto& sink) {
     return table_.show(instance_, &raw, to_str(form), &sink);
@@ -255,6 +270,7 @@ Result<std::string> Plugin::show(const CompileFunction& function, const CompileO
 
 Result<std::string> Plugin::knobs(const CompileFunction& function,
                                   const CompileOptions& options) const {
+  if (remote_) return remote_->knobs(function, options, watch_of(options.cancel));
   if (!table_.knobs) return std::string();
   return text_of_slot(function, options, "knobs", [&](const auto& raw, const auto& sink) {
     return table_.knobs(instance_, &raw, &sink);
@@ -323,6 +339,7 @@ Result<std::vector<PluginGroup>> parse_groups(std::string_view text, uint64_t n_
 }  // namespace
 
 bool Plugin::has_partition() const {
+  if (remote_) return remote_->facts().has_partition;
   return is_default_codegen() && table_.abi_minor >= kMinorOfGroups && table_.partition != nullptr;
 }
 
@@ -330,6 +347,7 @@ Result<std::vector<PluginGroup>> Plugin::partition(const CompileFunction& functi
                                                    uint64_t n_nodes,
                                                    const CompileOptions& options) const {
   if (!has_partition()) return std::vector<PluginGroup>();
+  if (remote_) return remote_->partition(function, n_nodes, options, watch_of(options.cancel));
   BYOC_TRY(const std::string text,
            text_of_slot(function, options, "partition", [&](const auto& raw, const auto& sink) {
              return table_.partition(instance_, &raw, &sink);

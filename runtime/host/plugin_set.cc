@@ -54,8 +54,19 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
+void add_isolated(std::string_view ids, Isolation& to) {
+  while (!ids.empty()) {
+    const std::string_view id = ids.substr(0, ids.find(','));
+    if (!id.empty()) to.ids.emplace_back(id);
+    ids.remove_prefix(std::min(ids.size(), id.size() + 1));
+  }
+}
+
 PluginSearch default_plugin_search() {
   PluginSearch search;
+  const std::string isolated = env_value("BYOC_ISOLATE");
+  search.isolation.all = isolated == "1";
+  if (isolated != "0" && isolated != "1") add_isolated(isolated, search.isolation);
   std::string path = ::getauxval(AT_SECURE) ? "" : env_value("BYOC_PLUGIN_PATH");
   for (size_t at = 0; at < path.size();) {
     size_t end = std::min(path.find(':', at), path.size());

@@ -8,6 +8,7 @@
 #include "runtime/host/kernel_facts.h"
 #include "runtime/host/packed.h"
 #include "runtime/host/plugin_shutdown.h"
+#include "runtime/isolate/remote_plugin.h"
 
 namespace byoc {
 namespace {
@@ -58,6 +59,32 @@ Result<std::unique_ptr<Plugin>> Plugin::open(const std::string& path, const byoc
   return plugin;
 }
 
+/// Opens the plugin in a process of its own. The table has numbers and no slots.
+Result<std::unique_ptr<Plugin>> Plugin::open_isolated(const std::string& path,
+                                                      const std::string& id,
+                                                      std::string options_json,
+                                                      const IsolationLimits& limits) {
+  auto plugin = std::unique_ptr<Plugin>(new Plugin);
+  const isolate::HostServices services{
+      status_of, [](std::string_view who, std::string_view what) { log_line(1, who, what); }};
+  BYOC_TRY(plugin->remote_,
+           isolate::RemotePlugin::start({path, id, options_json, limits, services}));
+  const isolate::PluginFacts& facts = plugin->remote_->facts();
+  plugin->path_ = path;
+  plugin->id_ = id;
+  plugin->version_ = facts.version;
+  plugin->options_json_ = std::move(options_json);
+  plugin->patterns_ = facts.patterns;
+  plugin->table_.abi_minor = facts.abi_minor;
+  plugin->table_.flags = facts.flags;
+  plugin->table_.priority = facts.priority;
+  plugin->table_.max_ops = facts.max_ops;
+  plugin->table_.max_bytes = facts.max_bytes;
+  return plugin;
+}
+
+bool Plugin::is_isolated() const { return remote_ != nullptr; }
+
 Status Plugin::read_patterns() {
   const byoc_pattern* const* raw = nullptr;
   uint64_t n = 0;
@@ -88,7 +115,9 @@ bool Plugin::is_default_codegen() const { return table_.flags & BYOC_PLUGIN_DEFA
 bool Plugin::is_horizontal() const { return table_.flags & BYOC_PLUGIN_HORIZONTAL; }
 uint64_t Plugin::max_ops() const { return table_.max_ops ? table_.max_ops : kDefaultMaxOps; }
 uint64_t Plugin::max_bytes() const { return table_.max_bytes; }
-bool Plugin::has_judge() const { return table_.judge != nullptr; }
+bool Plugin::has_judge() const {
+  return remote_ ? remote_->facts().has_judge : table_.judge != nullptr;
+}
 
 /// Returns the name of the pattern, else the op of a candidate's one node.
 std::string_view Plugin::candidate_name(uint32_t pattern, std::string_view candidate_json) const {
@@ -103,6 +132,10 @@ std::string_view Plugin::candidate_name(uint32_t pattern, std::string_view candi
 Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json,
                               const byoc_machine* machine) const {
   if (!has_judge()) return Verdict{Verdict::kYes, 0, ""};
+  if (remote_) {
+    return remote_->judge(pattern, candidate_json, candidate_name(pattern, candidate_json),
+                          machine);
+  }
   auto raw = with_header<byoc_verdict>(BYOC_TAG_VERDICT);
   raw.machine = machine;
   const PluginSlot slot("judge", candidate_name(pattern, candidate_json));
@@ -117,6 +150,7 @@ Result<Verdict> Plugin::judge(uint32_t pattern, std::string_view candidate_json,
 
 Result<std::vector<WantedLayout>> Plugin::layouts(const std::string& target_json) const {
   std::vector<WantedLayout> out;
+  if (remote_) return remote_->layouts(target_json);
   if (!table_.layouts) return out;
   const byoc_layout* const* raw = nullptr;
   uint64_t n = 0;
@@ -133,6 +167,7 @@ Result<std::vector<WantedLayout>> Plugin::layouts(const std::string& target_json
 }
 
 Result<uint32_t> Plugin::compat(const std::string& compat) const {
+  if (remote_) return remote_->compat(compat);
   if (!table_.compat) return 0u;
   uint32_t level = 0;
   std::lock_guard lock(mutex_);

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "byoc/base/json.h"
 #include "runtime/cli/given_shapes.h"
 #include "runtime/cli/named_plugins.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/run.h"
+#include "runtime/limits/limits.h"
 
 namespace byoc::cli {
 namespace {
@@ -32,6 +34,7 @@ Result<PluginSearch> plugin_search(const Flags& flags, const Executable& executa
   search.files = flags.plugins;
   for (const std::string& text : flags.plugin_options)
     BYOC_TRY_STATUS(add_plugin_option(text, search));
+  BYOC_TRY_STATUS(read_isolation(flags.isolation, search.isolation));
   search.ids = plugin_ids(executable);
   std::error_code error;
   auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -65,7 +68,11 @@ void warn_unused(const PluginSet& plugins, const Flags& flags) {
 
 Result<int> run(const Flags& flags) {
   BYOC_TRY_STATUS(check_compiled(flags.artifact));
+  BYOC_TRY(const uint64_t max_memory, parse_byte_size(flags.max_memory, "--max-memory"));
+  std::optional<LimitScope> limited(std::in_place, WorkLimits{max_memory, flags.time_limit});
   BYOC_TRY(auto sizes, load_artifact_sizes(flags.artifact));
+  if (Status same = flags.check ? check_contents(sizes) : Status(); !same.ok())
+    return std::move(same).at(flags.artifact);
   BYOC_TRY(const RunSizes run, parse_run_sizes(flags.shapes, "--shape"));
   auto picked = pick_size(std::move(sizes), flags.run.inputs, run, npy_reader());
   if (!picked.ok()) return std::move(picked.status()).at(flags.artifact);
@@ -82,6 +89,7 @@ Result<int> run(const Flags& flags) {
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);
   if (!session.ok()) return std::move(session.status()).at(flags.artifact);
+  limited.reset();
   Json more = Json::object();
   add_size_json(*picked, more);
   add_assumed_json(inputs.assumed, more);
@@ -109,7 +117,13 @@ Command program_command(ProgramFlags& flags) {
       {"--shape", "NAME=N", "the sizes of the run, where the model has several: B=2,T=17",
        &flags.shapes},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},
-      {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native}};
+      {"--no-native", "", "refuse an artifact that holds native code", &flags.no_native},
+      {"--check", "", "compare every byte of the artifact with its hash before it is used",
+       &flags.check},
+      {"--max-memory", "SIZE", "the most memory of the process while it loads: 512M, 8G",
+       &flags.max_memory},
+      {"--time-limit", "SECONDS", "the longest that loading may take", &flags.time_limit}};
+  add_isolation_options(root, flags.isolation);
   add_run_options(root, flags.run);
   add_common_options(root, flags.common);
   root.notes =

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cli/named_plugins.h"
 #include "runtime/cli/run.h"
 
 namespace byoc::cli {
@@ -11,7 +12,10 @@ namespace byoc::cli {
 struct ProgramFlags {
   std::string artifact;
   std::vector<std::string> plugins, plugin_options, shapes;
-  bool no_native = false;
+  IsolationFlags isolation;
+  std::string max_memory;
+  uint32_t time_limit = 0;
+  bool no_native = false, check = false;
   uint32_t threads = 1;
   RunFlags run;
   CommonOptions common;

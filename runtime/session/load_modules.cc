@@ -182,7 +182,8 @@ class ModuleLoader {
                                             session_.options.allow_native);
       if (!result.ok()) return load_failed(std::move(result.status())).at(place());
       loaded = *std::move(result);
-      if (uses_openmp(plugin_of(module)->path())) session_.workers = Workers::kOpenMp;
+      if (!plugin_of(module)->is_isolated() && uses_openmp(plugin_of(module)->path()))
+        session_.workers = Workers::kOpenMp;
     }
     session_.loaded.push_back(std::move(loaded));
     session_.native.push_back(std::move(native));

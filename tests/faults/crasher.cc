@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plugin for relu that ends the process: by the option `signal`, in the slot that the option `in`
-// or BYOC_TEST_CRASH names (byoc-run passes no options). The signal HANG means a slot that does
-// not return.
+// or BYOC_TEST_CRASH names (byoc-run passes no options; BYOC_TEST_SIGNAL is the signal). Besides
+// signals: HANG, a slot that does not return; EXIT, one that ends the process with code 7; THROW,
+// an exception; MEMORY, one that allocates without end; WRONG, a status with a code that
+// does not exist.
 #include <byoc/plugin/sdk.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -17,6 +21,11 @@ using namespace byoc::sdk;
   volatile int* volatile nowhere = nullptr;
   if (how == "SEGV") *nowhere = 1;
   while (how == "HANG") std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (how == "EXIT") std::exit(7);
+  if (how == "THROW") throw std::runtime_error("thrown by the plugin");
+  if (how == "WRONG") throw Error(9999, "no such code");
+  constexpr size_t kPiece = size_t{16} << 20;
+  while (how == "MEMORY") std::memset(std::malloc(kPiece), 1, kPiece);
 #if defined(__x86_64__)
   if (how == "FPE") zero = 1 / zero;
 #endif
@@ -39,6 +48,8 @@ class CrashingRelu : public Kernel {
   CrashingRelu(size_t n, std::string in, std::string how)
       : n_(n), in_(std::move(in)), how_(std::move(how)) {}
   void run(const Call& call) const override {
+    volatile char first = 1;
+    if (in_ == "run" && how_ == "overflow") result_ = overflow(&first, uint64_t{1} << 40);
     if (in_ == "run") crash(how_);
     if (in_ == "worker") {
       host().parallel_for(1000, 1, [&](uint64_t, uint64_t, uint32_t worker) {
@@ -53,6 +64,7 @@ class CrashingRelu : public Kernel {
 
  private:
   size_t n_;
+  mutable int result_ = 0;
   std::string in_, how_;
 };
 
@@ -62,7 +74,8 @@ class Crasher : public Plugin {
   void open(const Options& options) override {
     const char* in = std::getenv("BYOC_TEST_CRASH");
     in_ = options.get("in", in != nullptr ? in : "");
-    how_ = options.get("signal", "SEGV");
+    const char* how = std::getenv("BYOC_TEST_SIGNAL");
+    how_ = options.get("signal", how != nullptr ? how : "SEGV");
     crash_in("open");
   }
   std::vector<Pattern> patterns() const override { return {{"relu", op("relu")}}; }

@@ -21,6 +21,7 @@ MORE_LINES = """
 --help
 -h
 help compile
+help plugin-hang
 """
 RUN_LINES = """
 m.byoc

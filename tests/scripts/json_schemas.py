@@ -43,12 +43,16 @@ explain m.ir --compiler onednn --diff compiler=json
 compile m.ir -o m.byoc
 run m.ir --profile
 run m.byoc
+inspect m.byoc
+error symbolic-shape
+error --list
 bench m.ir --compiler onednn --vs compiler=json {bench}
 bench m.byoc --no-peaks {bench}
 bench --ops=Relu,MatMul --threads 1,2 --min-time 0 --rounds 1
 ops relu --support
 compile sizes.ir --shape N=1,2 -o sizes.byoc
 run sizes.byoc
+inspect sizes.byoc
 run sizes.ir
 verify m.ir --compiler onednn
 verify m.ir --vs-float m.ir --compiler json

@@ -22,6 +22,8 @@ cli::Command replay_command(const cli::CommonOptions& common);
 cli::Command test_onnx_command(const cli::CommonOptions& common);
 cli::Command demo_command(const cli::CommonOptions& common);
 cli::Command report_command(const cli::CommonOptions& common);
+cli::Command inspect_command(const cli::CommonOptions& common);
+cli::Command error_command(const cli::CommonOptions& common);
 cli::Command place_command(const cli::CommonOptions& common);
 cli::Command calibrate_command(const cli::CommonOptions& common);
 cli::Command tune_command(const cli::CommonOptions& common);

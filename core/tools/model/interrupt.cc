@@ -21,8 +21,7 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<Cancellation*>::is_always_lock_free,
               "a signal handler may touch it");
 
-constexpr unsigned kPolledGrace_s = 1;   // for a plugin that polls its cancellation
-constexpr unsigned kWatchedGrace_s = 2;  // for a run that is measured, after which a loop ends
+constexpr unsigned kGrace_s = 1;  // for a plugin that polls, and a run after which a loop ends
 
 extern "C" void end_now(int) {
   if (const LastWords* words = last_words.load()) words->write();
@@ -40,7 +39,7 @@ extern "C" void on_signal(int number) {
   const bool is_watched = watched.load();
   if ((!is_watched && polled == nullptr) || signalled.exchange(true)) end_now(number);
   if (polled != nullptr) polled->cancel();
-  alarm(is_watched ? kWatchedGrace_s : kPolledGrace_s);
+  alarm(kGrace_s);
 }
 
 void install_handlers() {

@@ -138,11 +138,19 @@ Status check_places(const ModelOptions& options, const std::vector<std::string>&
 
 void add_plugin_options(cli::Command& command, PluginFlags& flags) {
   for (const OptionInfo& option : option_table()) {
-    if (option.part != OptionPart::kPlugins) continue;
-    auto& to = option.name == option::kPlugin.name ? flags.files : flags.options;
-    command.options.push_back(
-        {flag_of(option), std::string(option.value), std::string(option.doc), &to});
+    const bool is_file = option.name == option::kPlugin.name;
+    if (!is_file && option.name != option::kPluginOption.name) continue;
+    command.options.push_back({flag_of(option), std::string(option.value), std::string(option.doc),
+                               is_file ? &flags.files : &flags.options});
   }
+  cli::add_isolation_options(command, flags.isolation);
+}
+
+PluginFlags ModelOptions::plugins() const {
+  return {values[option::kPlugin],
+          values[option::kPluginOption],
+          {values[option::kIsolate], values[option::kIsolatePlugin], values[option::kIsolateTime],
+           values[option::kIsolateMemory]}};
 }
 
 void add_options_of(cli::Command& command, ModelOptions& options,
@@ -176,6 +184,7 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) 
   search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
   for (const std::string& text : flags.options)
     BYOC_TRY_STATUS(cli::add_plugin_option(text, search));
+  BYOC_TRY_STATUS(cli::read_isolation(flags.isolation, search.isolation));
   return PluginSet::load(search);
 }
 

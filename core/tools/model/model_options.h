@@ -3,12 +3,13 @@
 // Declares the flags of every command that takes MODEL, and makes a module and the choice of
 // plugins from them.
 #include "byoc/options.h"
-#include "runtime/cli/command.h"
+#include "runtime/cli/named_plugins.h"
 
 namespace byoc::driver {
 
 struct PluginFlags {
   std::vector<std::string> files, options;  // --plugin FILE, --plugin-option id.name=value
+  cli::IsolationFlags isolation = {};
 };
 
 struct TuningUse;
@@ -28,13 +29,13 @@ struct ModelOptions {
   const T& operator[](OptionKey<T> key) const {
     return values[key];
   }
-  PluginFlags plugins() const { return {values[option::kPlugin], values[option::kPluginOption]}; }
+  PluginFlags plugins() const;
 };
 
 /// The heading of the options for the model and for compiling it, which most commands have.
 inline constexpr const char* kBuildGroup = "options of the model and of compiling it";
 
-/// Adds --plugin and --plugin-option.
+/// Adds --plugin, --plugin-option and the flags of isolation.
 void add_plugin_options(cli::Command& command, PluginFlags& flags);
 /// Adds the flags of these parts, which point into `options`, under the heading kBuildGroup.
 void add_options_of(cli::Command& command, ModelOptions& options,
@@ -42,7 +43,7 @@ void add_options_of(cli::Command& command, ModelOptions& options,
 /// Adds MODEL and the flags for reading and compiling it, which point into `options`.
 void add_model_options(cli::Command& command, ModelOptions& options, const std::string& model_doc);
 
-/// Returns the flags as words of a command line.
+/// Returns --plugin and --plugin-option as words of a command line, for processes that run plugins.
 std::vector<std::string> flags_of(const PluginFlags& flags);
 /// Searches for plugins. Errors: slug "plugin-option".
 Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);

@@ -140,8 +140,8 @@ BYOC_RUNTIME_API void byoc_program_free(byoc_program* program);
 /// threads may run it, each with a context of its own. It needs no handle that it was made from,
 /// but the canceller of its watch.
 typedef struct byoc_session byoc_session;
-/// Loads size k of a program. Options: "threads" (of a run; 0: all cores), "plugin",
-/// "plugin-option", "no-native" (refuse machine code). `options` and `watch` may be NULL.
+/// Loads size k of a program. Options: "threads" (0: all cores), "plugin", "plugin-option",
+/// "no-native", "check", "isolate", "isolate-plugin". `options` and `watch` may be NULL.
 BYOC_RUNTIME_API byoc_error* byoc_session_new(const byoc_program* program, size_t k,
                                               const byoc_options* options, const byoc_watch* watch,
                                               byoc_session** out);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The requests to plugins and their answers, as the host has them: plain data.
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +58,29 @@ struct WantedLayout {
 struct PluginGroup {
   std::string name;             ///< for messages; not empty
   std::vector<uint32_t> nodes;  ///< in the graph's "nodes": at least two, all different
+};
+
+/// The limits of one slot of a plugin that has a process of its own (docs/trust.md).
+struct IsolationLimits {
+  uint32_t seconds = 60;      ///< from the last progress that it reports; 0: no limit
+  uint64_t memory_bytes = 0;  ///< that no file backs; 0: three quarters of the machine's memory
+};
+/// The plugins that have a process of their own.
+struct Isolation {
+  bool all = false;              ///< every plugin that is a file
+  std::vector<std::string> ids;  ///< besides these
+  IsolationLimits limits;        ///< of each of their slots
+};
+
+/// The places to search for plugins, and the plugins' options.
+struct PluginSearch {
+  std::vector<std::string> files;    ///< --plugin FILE, first in the order
+  std::vector<std::string> folders;  ///< searched after the files
+  std::map<std::string, std::map<std::string, std::string>> options;  ///< id -> name -> value
+  /// Set: the only ids to open. Files with other ids have their manifest read, and none of their
+  /// code runs.
+  std::optional<std::set<std::string>> ids;
+  Isolation isolation;  ///< the plugins whose code does not run in this process
 };
 
 /// The outcome of compiling a batch of functions.

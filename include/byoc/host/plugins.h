@@ -4,11 +4,8 @@
 // queried; a plugin that cannot be used is listed with its reason and never stops the others. All C
 // ABI calls go through the classes here: statuses become Status, handles become RAII.
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +14,10 @@
 #include "byoc/plugin/abi.h"
 
 namespace byoc {
+
+namespace isolate {
+class RemotePlugin;
+}
 
 /// Handles of a loaded external module. Its kernels live as long as it does, and it must not
 /// outlive the PluginSet. Movable only.
@@ -75,7 +76,8 @@ class Plugin {
   uint64_t max_bytes() const;       ///< 0: no limit
   /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
-  bool has_judge() const;  ///< false: every match is taken
+  bool has_judge() const;    ///< false: every match is taken
+  bool is_isolated() const;  ///< its code runs in a process of its own (Isolation)
   /// Returns the plugin's verdict on a candidate. `pattern` is an index into patterns(), or
   /// BYOC_NO_PATTERN for a single op that no pattern names. With a machine, the verdict may have an
   /// estimate for it.
@@ -122,6 +124,10 @@ class Plugin {
   Plugin() = default;
   static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
                                               std::string options_json);
+  static Result<std::unique_ptr<Plugin>> open_isolated(const std::string& path,
+                                                       const std::string& id,
+                                                       std::string options_json,
+                                                       const IsolationLimits& limits);
   Status read_patterns();
   std::string_view candidate_name(uint32_t pattern, std::string_view candidate_json) const;
   /// Calls a slot that writes text about one function.
@@ -134,25 +140,24 @@ class Plugin {
                                    const std::vector<std::shared_ptr<const Buffer>>& constants,
                                    uint32_t threads, const Cancellation* cancel,
                                    bool allow_native) const;
+  Result<LoadedModule> load_remote(const ExternalModule& module,
+                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
+                                   uint32_t threads, const Cancellation* cancel,
+                                   bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields that its version lacks are zero
   byoc_instance* instance_ = nullptr;
   mutable std::mutex mutex_;
   std::string id_, version_, path_, options_json_;
+  std::unique_ptr<isolate::RemotePlugin> remote_;  // null: its code runs in this process
   std::vector<PluginPattern> patterns_;
 };
 
-/// The places to search for plugins, and the plugins' options.
-struct PluginSearch {
-  std::vector<std::string> files;    ///< --plugin FILE, first in the order
-  std::vector<std::string> folders;  ///< searched after the files
-  std::map<std::string, std::map<std::string, std::string>> options;  ///< id -> name -> value
-  /// Set: the only ids to open. Files with other ids have their manifest read, and none of their
-  /// code runs.
-  std::optional<std::set<std::string>> ids;
-};
 /// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then `PREFIX/lib/byoc/plugins`
 /// relative to the running executable, then `byoc/plugins` beside the library that has this code.
+/// With the isolation of BYOC_ISOLATE.
 PluginSearch default_plugin_search();
+/// Adds the ids of a list such as "onednn,llvm" to the plugins that are isolated.
+void add_isolated(std::string_view ids, Isolation& to);
 
 /// Made once, shared by compilations and Sessions; its methods may be called by several threads.
 class PluginSet {

@@ -25,6 +25,11 @@ Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path
 /// Reads an artifact from memory, which is copied. Errors: as load_artifact.
 Result<std::vector<SizedExecutable>> load_artifact_bytes(std::span<const std::byte> artifact);
 
+/// Compares each part of these with its hash, also the constants that load_artifact leaves until
+/// they are first read: after a load and this, every byte of the file is the one that was written.
+/// Errors: kDataLoss, slug "artifact-corrupt". Cost: O(bytes).
+Status check_contents(std::span<const SizedExecutable> sizes);
+
 /// Returns "N=1: x f32[1,8]; N=4: x f32[4,8]" for messages, at most eight of them.
 std::string describe_sizes(std::span<const SizedExecutable> sizes);
 /// Returns the error for inputs that no size has: slug "input-size". `given` is "x f32[2,8]",
