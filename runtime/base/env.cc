@@ -19,6 +19,8 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_TRY_PLUGINS", "1",
      "0: code of plugins is not tried in a child process before it is loaded; set for the workers "
      "of tune"},
+    {"BYOC_KEEP_COMPILES", "1",
+     "0: functions that plugins compiled are neither kept in the cache folder nor taken from it"},
     {"BYOC_ONNXRUNTIME", "",
      "the library of ONNX Runtime, its folder, or that of the Python package, for the plugin "
      "onnxruntime; ignored when the process is set-id"},

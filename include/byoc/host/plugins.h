@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,8 @@ class LoadedModule {
 };
 
 /// A usable plugin with one open instance. Thread-safe as stated in docs/plugin-abi.md ("Threads"):
-/// calls on one instance are serialised here, except `judge`, which is pure.
+/// calls on one instance are serialised here, except `judge`, which is pure, and those of `compile`
+/// with has_parallel_compiles().
 class Plugin {
  public:
   ~Plugin();
@@ -73,6 +75,11 @@ class Plugin {
   bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;         ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;       ///< 0: no limit
+  /// The hash of the file, when its manifest has `kept_compiles`: then the result of compile
+  /// depends on the request, the file and the processor only. "": compiled functions are not kept.
+  const std::string& kept_as() const { return kept_as_; }
+  /// The manifest has `parallel_compiles`: calls of compile may overlap.
+  bool has_parallel_compiles() const { return has_parallel_compiles_; }
   /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;  ///< false: every match is taken
@@ -136,8 +143,9 @@ class Plugin {
                                    bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields that its version lacks are zero
   byoc_instance* instance_ = nullptr;
-  mutable std::mutex mutex_;
-  std::string id_, version_, path_, options_json_;
+  mutable std::shared_mutex mutex_;  // shared by calls of compile that may overlap
+  std::string id_, version_, path_, options_json_, kept_as_;
+  bool has_parallel_compiles_ = false;
   std::vector<PluginPattern> patterns_;
 };
 
