@@ -77,7 +77,8 @@ Status copy_to(const std::string& folder, const std::vector<StoredFile>& files, 
     if (error) return system_error("cannot write to", to.string(), error.value());
     ++out.exported_files;
   }
-  out.exported_to = folder;
+  std::error_code ignored;
+  out.exported_to = fs::absolute(folder, ignored).string();
   return {};
 }
 

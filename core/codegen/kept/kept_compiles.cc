@@ -117,18 +117,9 @@ CompileResult declined(int64_t node, std::string_view reason) {
   return out;
 }
 
-}  // namespace
-
-std::string KeptCompiles::default_folder() {
-  const std::string root = user_cache_folder();
-  return root.empty() || env_value("BYOC_KEEP_COMPILES") == "0" ? "" : root + "/compiled";
-}
-
-KeptCompiles::KeptCompiles(const std::string& folder) : files_(folder, kFormat, kMaxBytes) {}
-
-std::optional<CompileResult> KeptCompiles::find(const std::string& name,
-                                                const CompileFunction& function) const {
-  const auto file = files_.find(name);
+std::optional<CompileResult> find_kept(const FileStore& files, const std::string& name,
+                                       const CompileFunction& function) {
+  const auto file = files.find(name);
   if (!file) return std::nullopt;
   const std::string_view text = *file;
   const size_t space = text.find(' '), line = text.find('\n');
@@ -142,23 +133,32 @@ std::optional<CompileResult> KeptCompiles::find(const std::string& name,
   return made_of(text.substr(line + 1), static_cast<size_t>(number), function);
 }
 
-void KeptCompiles::put(const std::string& name, const CompileResult& result) const {
+void put_kept(const FileStore& files, const std::string& name, const CompileResult& result) {
   const bool is_declined = result.status.code() == Code::kDeclined && result.function == 0;
-  if (result.status.ok()) files_.put(name, text_of(result));
+  if (result.status.ok()) files.put(name, text_of(result));
   else if (is_declined)
-    files_.put(name, cat(kDeclined, " ", result.node, "\n", result.status.message()));
-  files_.trim();
+    files.put(name, cat(kDeclined, " ", result.node, "\n", result.status.message()));
+  files.trim();
+}
+
+}  // namespace
+
+std::string KeptCompiles::default_folder() {
+  const std::string root = user_cache_folder();
+  return root.empty() || env_value("BYOC_KEEP_COMPILES") == "0" ? "" : root + "/compiled";
 }
 
 CompileResult KeptCompiles::compile(const Plugin& plugin, const CompileFunction& function,
                                     const CompileOptions& options) const {
+  const FileStore files(folder_, kFormat, kMaxBytes);
   const std::string name = name_of(plugin, function, options);
-  if (auto kept = find(name, function)) return *std::move(kept);
-  const auto lock = files_.lock(name, [&] { return is_interrupted(options); });
+  if (auto kept = find_kept(files, name, function)) return *std::move(kept);
+  const auto lock = files.lock(name, [&] { return is_interrupted(options); });
   if (is_interrupted(options)) return interrupted(plugin);
-  if (auto kept = find(name, function)) return *std::move(kept);  // made by the one before
+  if (auto kept = find_kept(files, name, function))
+    return *std::move(kept);  // made by the one before
   CompileResult made = plugin.compile({&function, 1}, options);
-  put(name, made);
+  put_kept(files, name, made);
   return made;
 }
 

@@ -12,7 +12,7 @@ class KeptCompiles {
  public:
   /// Returns `compiled` in the user's cache folder; "" without one, and with BYOC_KEEP_COMPILES=0.
   static std::string default_folder();
-  explicit KeptCompiles(const std::string& folder = default_folder());
+  explicit KeptCompiles(std::string folder = default_folder()) : folder_(std::move(folder)) {}
   /// Returns the result for an equal function, plugin file, processor and options, or compiles.
   /// While another thread or process compiles an equal one, it waits for that. A decline is a
   /// result; other errors are not kept. Errors: those of Plugin::compile.
@@ -20,9 +20,7 @@ class KeptCompiles {
                         const CompileOptions& options) const;
 
  private:
-  std::optional<CompileResult> find(const std::string& name, const CompileFunction& function) const;
-  void put(const std::string& name, const CompileResult& result) const;
-  FileStore files_;
+  std::string folder_;  // made for the first function of such a plugin
 };
 
 }  // namespace byoc

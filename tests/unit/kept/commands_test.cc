@@ -43,6 +43,34 @@ TEST_F(KeptCommands, PlaceCompilesEachDistinctFunctionOnce) {
   EXPECT_EQ(compiled(), once);
 }
 
+TEST_F(KeptCommands, CacheListsExportsAndDeletes) {
+  const std::string compile = cat("compile ", model_, " --compiler kept -O0 -o /dev/null");
+  expect_runs(compile);
+  const Json listed = byoc_.json("cache");
+  ASSERT_EQ(listed["plugins"].size(), 1u) << listed.dump(1);
+  EXPECT_EQ(listed["plugins"][0]["plugin"], "kept");
+  EXPECT_EQ(listed["plugins"][0]["files"], 4);
+  EXPECT_GT(listed["plugins"][0]["bytes"], 100);
+  EXPECT_EQ(byoc_.json("cache --plugin-id other")["plugins"].size(), 0u);
+  EXPECT_EQ(byoc_.json("cache --unused 1")["deleted_files"], 0);
+  EXPECT_EQ(byoc_.json(cat("cache --export ", byoc_.file("copy")))["exported_files"], 4);
+  EXPECT_EQ(byoc_.json("cache --plugin-id other --max 0")["deleted_files"], 0);
+  EXPECT_EQ(byoc_.json("cache --max 0")["deleted_files"], 4);
+  EXPECT_EQ(byoc_.json("cache")["plugins"].size(), 0u);
+  setenv("XDG_CACHE_HOME", byoc_.file("copy").c_str(), 1);
+  expect_runs(compile);
+  EXPECT_EQ(compiled(), 4) << "the copy is used";
+  setenv("XDG_CACHE_HOME", folder_.file("cache").c_str(), 1);
+  expect_runs(compile);
+  EXPECT_EQ(compiled(), 8) << "what was deleted is made again";
+}
+
+TEST_F(KeptCommands, CacheRefusesWhatIsNoNumber) {
+  const Ran ran = byoc_("cache --max many");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--max: \"many\" is no whole number"));
+}
+
 TEST_F(KeptCommands, TwoProcessesAtOnceCompileOnce) {
   const std::string one = cat(BYOC_BUILD_DIR, "/bin/byoc compile ", model_,
                               " --compiler kept -O0 -o /dev/null", flags(100), "--quiet");
