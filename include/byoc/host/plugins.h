@@ -55,9 +55,8 @@ class LoadedModule {
   std::vector<Kernel> kernels_;
 };
 
-/// A usable plugin with one open instance. Thread-safe as stated in docs/plugin-abi.md ("Threads"):
-/// calls on one instance are serialised here, except `judge`, which is pure, and those of `compile`
-/// with has_parallel_compiles().
+/// A usable plugin with one open instance. Thread-safe as docs/plugin-abi.md has it ("Threads"):
+/// calls on one instance are serialised here, except `judge` and some plugins' `compile`.
 class Plugin {
  public:
   ~Plugin();
@@ -75,11 +74,9 @@ class Plugin {
   bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;         ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;       ///< 0: no limit
-  /// The hash of the file, when its manifest has `kept_compiles`: then the result of compile
-  /// depends on the request, the file and the processor only. "": compiled functions are not kept.
+  /// The hash of a file whose manifest has kept_compiles; "": compiled functions are not kept.
   const std::string& kept_as() const { return kept_as_; }
-  /// The manifest has `parallel_compiles`: calls of compile may overlap.
-  bool has_parallel_compiles() const { return has_parallel_compiles_; }
+  bool has_parallel_compiles() const { return has_parallel_compiles_; }  ///< of the manifest
   /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;  ///< false: every match is taken
