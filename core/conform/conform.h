@@ -30,8 +30,7 @@ Answer judged_by(std::vector<std::string> findings, std::string note = "");
 /// and instances.
 enum class Level { kCore, kFull };
 
-/// A model of the plugin's author: the functions of the plugin in it are compared with the
-/// reference.
+/// A model of the plugin's author: functions of the plugin in it are compared with the reference.
 struct Example {
   std::string name;  // of the file
   IRModule module;   // with shapes that are numbers

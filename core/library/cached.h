@@ -10,7 +10,7 @@
 
 namespace byoc::driver {
 
-/// What to do with the files; without any of the members they are listed.
+/// Work on the files; without any of the members they are listed.
 struct CacheRequest {
   std::string plugin;                 ///< only those of this one; "": all
   std::optional<uint64_t> max_bytes;  ///< delete the least recently used until the rest fits

@@ -15,8 +15,8 @@ struct ExampleFunction {
 };
 
 /// Returns the functions that the model has for the plugin, each of equal ones once, at most
-/// `count`. Functions of loops and of sizes that are no numbers are left out. Errors: those of the
-/// passes.
+/// `count`. Functions of loops, or with sizes that are no numbers, are left out. Errors: those of
+/// the passes that partition it.
 Result<std::vector<ExampleFunction>> example_functions(const LoadedPlugin& tested,
                                                        const Example& example, size_t count);
 

@@ -19,10 +19,10 @@ struct PluginTraits {
   int64_t priority = 0;                      ///< among plugins; higher goes first
   uint64_t max_ops = 0, max_bytes = 0;       ///< limits of one region; 0: 4096 ops, no byte limit
   std::string_view vendor = "", build = "";  ///< reserved
-  /// Of the manifest. Compiled functions depend on the request, the plugin's file and the processor
-  /// only, so that the host keeps them on disk.
+  /// A promise for the manifest: compiled functions depend on the request, the plugin's file and
+  /// the processor only, so that the host keeps them on disk.
   bool kept_compiles = false;
-  /// Of the manifest. Several threads may call `compile` of one instance at once.
+  /// Another one: several threads may call `compile` of one instance at once.
   bool parallel_compiles = false;
 };
 
