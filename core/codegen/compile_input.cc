@@ -31,6 +31,19 @@ std::vector<Symbol> all_locs(const IRModule& module, const Function& function) {
   return out;
 }
 
+Status check_static(const Function& function, Symbol name) {
+  for (const Node& node : function.nodes) {
+    for (size_t k = 0; k < node.types.size(); ++k) {
+      if (is_static(at_bounds(node.types[k]->shape))) continue;
+      return invalid(cat("@", name, " has a value of type ", node.types[k],
+                         "; code generation needs numbers"))
+          .with_slug("symbolic-shape")
+          .with_help("bind the sizes, as in --shape N=1");
+    }
+  }
+  return {};
+}
+
 CompileFunction compile_input(const IRModule& module, Symbol name) {
   return input_of(module, module.function(name), name);
 }

@@ -10,4 +10,8 @@ bool is_region(const IRModule& module, Symbol name, const Function& function);
 /// Returns each loc once: one node of the user's model may have become several ops.
 std::vector<Symbol> all_locs(const IRModule& module, const Function& function);
 
+/// Returns an error, slug "symbolic-shape", when a value of the function @name has no upper bound
+/// of its bytes.
+Status check_static(const Function& function, Symbol name);
+
 }  // namespace byoc

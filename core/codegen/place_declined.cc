@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Offers the ops of functions that their plugins declined in compile to the plugins after those.
+// Offers the ops of functions that their plugins declined in compile to the plugins after those,
+// but for the parts of functions that were cut, which stay with their plugin.
 //   before: fn a_main_0(%i0) {declined_by="a"} {
 //             %0 = relu(%i0)
 //             %1 = tanh(%0)
@@ -18,8 +19,10 @@
 #include <map>
 #include <set>
 
+#include "byoc/op/annotation.h"
 #include "byoc/pass/passes.h"
 #include "core/codegen/kernels/fuse.h"
+#include "core/region/inline_call.h"
 
 namespace byoc {
 namespace {
@@ -55,6 +58,20 @@ std::vector<std::string> after(const std::string& plugin, const std::vector<std:
                            : std::vector<std::string>(self + 1, all.end());
 }
 
+// Makes functions of the parts that run_codegen cut a declined function into, and ops of composites
+// that are in no part.
+Result<IRModule> cut(IRModule module, const std::set<Symbol>& names, const PassContext& context) {
+  const bool has_parts = std::ranges::any_of(names, [&](Symbol name) {
+    return std::ranges::any_of(module.function(name).nodes, is_annotation);
+  });
+  if (has_parts) {
+    BYOC_TRY(module, partition_graph(std::move(module), context));
+  }
+  for (Symbol name : names)
+    module.function(name) = inline_composites_in(module, module.function(name), {});
+  return module;
+}
+
 // Partitions the visible functions for the listed plugins, then for the default codegens. Without
 // any of these the ops stay where they are, and the next inline_functions moves them back.
 Result<IRModule> offer(IRModule module, const std::string& declined_by,
@@ -86,6 +103,7 @@ Result<IRModule> place_declined(IRModule module, const PassContext& context) {
   }
   for (const auto& [plugin, names] : declined) {
     const HiddenFunctions hidden(names, module);
+    BYOC_TRY(module, cut(std::move(module), names, context));
     BYOC_TRY(module, offer(std::move(module), plugin, context));
     hidden.show(module);
   }

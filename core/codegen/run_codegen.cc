@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles each function with the plugin that its attribute `compiler` names, and replaces calls
 // of these functions by externs. Each compiled batch adds one entry to the module's external_mods.
-// Equal functions are compiled once; the others become aliases of the first.
+// Equal functions are compiled once; the others become aliases of the first. Plugins compile side
+// by side, and functions that are kept on disk (kept/) are taken from there.
 //   before: fn main(%x) {
 //             %0 = @onednn_main_0(%x)
 //             return %0
@@ -20,71 +21,64 @@
 #include "byoc/ir/external_symbols.h"
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
+#include "core/codegen/batch.h"
 #include "core/codegen/compile_input.h"
 #include "core/codegen/count_work.h"
+#include "core/codegen/decline.h"
 #include "core/codegen/kernels/joins.h"
 #include "core/codegen/request/input_of.h"
-#include "core/codegen/tuned_points.h"
-#include "core/region/assign_loops.h"
 #include "core/region/function_key.h"
-#include "core/region/inline_call.h"
 #include "core/region/judge.h"
 
 namespace byoc {
 namespace {
 
-Status check_static(const Function& function, Symbol name) {
-  for (const Node& node : function.nodes) {
-    for (size_t k = 0; k < node.types.size(); ++k) {
-      if (is_static(at_bounds(node.types[k]->shape))) continue;
-      return invalid(cat("@", name, " has a value of type ", node.types[k],
-                         "; code generation needs numbers"))
-          .with_slug("symbolic-shape")
-          .with_help("bind the sizes, as in --shape N=1");
-    }
-  }
-  return {};
-}
-
 // The limits of one call of compile: host and plugin keep the JSON and the results in memory until
 // the call returns, and after a decline the rest of the batch is compiled again.
 constexpr size_t kBatchFunctions = 4096, kBatchBytes = size_t{64} << 20, kRetries = 8;
 
-// A function that is to be compiled. Iterators of the map stay valid, and need no search by name.
-using Region = std::map<Symbol, Function>::iterator;
-
 class CodegenRun {
+  using Region = Batch::Region;
+  struct Place {
+    size_t module, function;  // in external_mods
+  };
+
  public:
   CodegenRun(IRModule module, const PassContext& context)
       : module_(std::move(module)), context_(context), points_(context) {
     if (auto* before = std::any_cast<Compiled>(context.memory.get())) known_ = std::move(*before);
     for (std::string_view symbol : external_symbols(module_)) externals_.emplace(symbol);
   }
-  /// Compiles all functions of that plugin; functions that it declines become plain ones with
+  /// Compiles all functions of those plugins; functions that they decline become plain ones with
   /// kDeclinedAttr. Returns whether there was a function to compile.
-  Result<bool> run(const std::string& id);
+  Result<bool> run(const std::vector<std::string>& ids);
   IRModule take() && {
     if (context_.memory) *context_.memory = std::move(known_);
     return std::move(module_);
   }
 
  private:
-  struct Batch {
-    std::vector<Region> regions;
-    std::vector<CompileFunction> inputs;
-    std::vector<std::optional<TunedChoice>> choices;
-    void erase(size_t k);
-    Batch split_off_half();
+  // The functions of one plugin, each of which is in one batch.
+  struct Work {
+    const Plugin* plugin;
+    std::vector<Region> distinct;
+    size_t next = 0;
   };
   std::vector<Region> regions_of(const std::string& id);
-  Result<Batch> next_batch(const Plugin& plugin, const std::vector<Region>& regions, size_t& next);
+  Result<std::vector<Work>> works_of(const std::vector<std::string>& ids);
+  Result<std::vector<Batch>> next_batches(Work& work);
+  Status add_to(Batch& batch, Region region);
+  CompileOptions options() const {
+    return {context_.target_json, context_.threads, context_.compile_flags, context_.cancel};
+  }
   Result<std::optional<TunedChoice>> choose(const Plugin& plugin, CompileFunction& input,
                                             Region region);
   Status compile(const Plugin& plugin, Batch whole);
   Result<bool> try_compile(const Plugin& plugin, Batch& batch);
-  Status decline(const Plugin& plugin, Region region, const Status& why);
   std::vector<Region> distinct_of(const std::vector<Region>& regions);
   void attach(CompileResult result, Batch& batch);
+  void attach_equal(Symbol name, ExternalFunction& kernel);
+  void attach_unnamed(Place place, ExternalFunction& kernel, Region region);
   void attach_alias(ExternalFunction& kernel, Region region);
   void remove(Region region);
   void replace_calls();
@@ -92,24 +86,23 @@ class CodegenRun {
 
   IRModule module_;
   const PassContext& context_;
+  const KeptCompiles kept_;
   TunedPoints points_;
   std::unordered_map<Symbol, size_t> calls_;      // of functions, when there are points to choose
   std::set<std::string, std::less<>> externals_;  // external symbols of the input module
   std::unordered_set<Symbol> joins_;              // is_join: all that have been compiled
   std::unordered_set<Symbol> compiled_;  // by this plugin; their calls are still to be replaced
-  struct Place {
-    size_t module, function;  // in external_mods
-  };
   // Compiled functions, also of earlier runs of this pass for the same module.
   struct Compiled {
     std::unordered_map<Symbol, Place> kernels;         // by compiled function
     std::unordered_map<std::string, Symbol> first_of;  // by region_key, which has the plugin in it
+    std::unordered_map<std::string, Place> unnamed;    // by symbol that unnamed_input_of has made
   };
   Compiled known_;
   std::unordered_map<Symbol, std::vector<Region>> equal_;  // by the first: the others, not compiled
 };
 
-std::vector<Region> CodegenRun::regions_of(const std::string& id) {
+std::vector<Batch::Region> CodegenRun::regions_of(const std::string& id) {
   std::vector<Region> out;
   for (Region at = module_.functions.begin(); at != module_.functions.end(); ++at) {
     const auto& [name, function] = *at;
@@ -120,7 +113,7 @@ std::vector<Region> CodegenRun::regions_of(const std::string& id) {
 
 // Returns the first function of each key. The others wait for its kernel, or share it at once when
 // it was compiled before.
-std::vector<Region> CodegenRun::distinct_of(const std::vector<Region>& regions) {
+std::vector<Batch::Region> CodegenRun::distinct_of(const std::vector<Region>& regions) {
   std::vector<Region> out;
   for (Region region : regions) {
     auto [at, is_new] =
@@ -144,26 +137,6 @@ std::vector<std::string> texts_of(const std::vector<Symbol>& symbols) {
   return out;
 }
 
-// Replaces the function's composites by their ops and makes it a plain function. Loops go to the
-// next plugin that takes loops.
-Status CodegenRun::decline(const Plugin& plugin, Region region, const Status& why) {
-  auto& [name, function] = *region;
-  context_.remark({Report::Remark::kDeclined, plugin.id(), name.str(), all_locs(module_, function),
-                   why.message()});
-  if (context_.strict) {
-    return failed(cat("--strict: ", plugin.id(), " took @", name,
-                      " and declined it in compile: ", why.message()))
-        .with_slug("strict");
-  }
-  if (te::has_loops(function)) return reassign_loops(function, name, plugin.id(), why, context_);
-  Function plain = inline_composites_in(module_, function, {});
-  for (Symbol attr : {"compiler", "global_symbol", "primitive", kComputeKnob})
-    plain.attrs.erase(attr);
-  plain.attrs.set(kDeclinedAttr, plugin.id());
-  function = std::move(plain);
-  return {};
-}
-
 // "llvm" with the compute "direct" becomes "llvm: direct".
 std::string with_compute(const std::string& implementation, const std::string& compute) {
   return implementation.empty() ? compute : cat(implementation, ": ", compute);
@@ -178,16 +151,34 @@ void CodegenRun::attach(CompileResult result, Batch& batch) {
     count_work(module_, function, kernel);
     if (function.attrs.has(kComputeKnob))
       kernel.implementation = with_compute(kernel.implementation, function.attr(kComputeKnob));
-    kernel.locs = texts_of(all_locs(module_, function));
     for (Dim size : open_sizes(module_, function)) kernel.sizes.push_back(size.name().str());
-    known_.kernels[name] = {module_.external_mods.size(), k};
-    if (auto equal = equal_.extract(name); !equal.empty()) {
-      for (Region other : equal.mapped()) attach_alias(kernel, other);
+    const Place place{module_.external_mods.size(), k};
+    if (name.text() == kernel.symbol) {
+      known_.kernels[name] = place;
+      kernel.locs = texts_of(all_locs(module_, function));
+      attach_equal(name, kernel);
+      remove(region);
+    } else {
+      known_.unnamed[kernel.symbol] = place;
+      attach_unnamed(place, kernel, region);
     }
-    remove(region);
   }
   for (const auto& packed : result.packed) module_.add_constant(packed);
   module_.external_mods.push_back(std::move(result.module));
+}
+
+// Gives the kernel to the functions that are equal to `name` and wait for it.
+void CodegenRun::attach_equal(Symbol name, ExternalFunction& kernel) {
+  if (auto equal = equal_.extract(name); !equal.empty()) {
+    for (Region other : equal.mapped()) attach_alias(kernel, other);
+  }
+}
+
+// Gives a kernel whose symbol is no function's to a function.
+void CodegenRun::attach_unnamed(Place place, ExternalFunction& kernel, Region region) {
+  known_.kernels[region->first] = place;
+  attach_equal(region->first, kernel);
+  attach_alias(kernel, region);
 }
 
 void CodegenRun::attach_alias(ExternalFunction& kernel, Region region) {
@@ -233,39 +224,32 @@ Result<std::optional<TunedChoice>> CodegenRun::choose(const Plugin& plugin, Comp
   return points_.choose(plugin, input, compute, calls);
 }
 
-Result<CodegenRun::Batch> CodegenRun::next_batch(const Plugin& plugin,
-                                                 const std::vector<Region>& regions, size_t& next) {
-  Batch batch;
+Status CodegenRun::add_to(Batch& batch, Region region) {
+  const auto& [name, function] = *region;
+  const Plugin& plugin = *batch.job.plugin;
+  BYOC_TRY_STATUS(check_static(function, name));
+  CompileFunction input = input_of(module_, function, name);
+  BYOC_TRY(auto choice, choose(plugin, input, region));
+  if (!plugin.kept_as().empty())
+    input = unnamed_input_of(module_, function, plugin.id(), input.point_json);
+  batch.regions.push_back(region);
+  batch.job.inputs.push_back(std::move(input));
+  batch.choices.push_back(std::move(choice));
+  return {};
+}
+
+// Returns a batch, or batches of one function each, within the limits.
+Result<std::vector<Batch>> CodegenRun::next_batches(Work& work) {
+  std::vector<Batch> out;
+  const bool is_single = compiles_singly(*work.plugin);
   size_t bytes = 0;
-  while (next < regions.size() && batch.regions.size() < kBatchFunctions && bytes < kBatchBytes) {
-    Region region = regions[next++];
-    const auto& [name, function] = *region;
-    BYOC_TRY_STATUS(check_static(function, name));
-    batch.regions.push_back(region);
-    batch.inputs.push_back(input_of(module_, function, name));
-    BYOC_TRY(auto choice, choose(plugin, batch.inputs.back(), region));
-    batch.choices.push_back(std::move(choice));
-    bytes += batch.inputs.back().graph_json.size();
+  for (size_t n = 0; work.next < work.distinct.size() && n < kBatchFunctions && bytes < kBatchBytes;
+       ++n) {
+    if (is_single || out.empty()) out.emplace_back().job.plugin = work.plugin;
+    BYOC_TRY_STATUS(add_to(out.back(), work.distinct[work.next++]));
+    bytes += out.back().job.inputs.back().graph_json.size();
   }
-  return batch;
-}
-
-void CodegenRun::Batch::erase(size_t k) {
-  const auto at = static_cast<ptrdiff_t>(k);
-  regions.erase(regions.begin() + at);
-  inputs.erase(inputs.begin() + at);
-  choices.erase(choices.begin() + at);
-}
-
-CodegenRun::Batch CodegenRun::Batch::split_off_half() {
-  auto take_half = [](auto& all) {
-    const auto middle = all.begin() + static_cast<ptrdiff_t>(all.size() / 2);
-    std::decay_t<decltype(all)> half(std::make_move_iterator(middle),
-                                     std::make_move_iterator(all.end()));
-    all.erase(middle, all.end());
-    return half;
-  };
-  return {take_half(regions), take_half(inputs), take_half(choices)};
+  return out;
 }
 
 // Compiles a batch, or finds the functions in it that the plugin declines. After kRetries declines
@@ -292,8 +276,16 @@ Status CodegenRun::compile(const Plugin& plugin, Batch whole) {
 // Returns true when all functions were compiled, and false when the batch is to be tried again: one
 // was declined and is removed from it, or the plugin refused its point.
 Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
-  CompileResult result = plugin.compile(batch.inputs, {context_.target_json, context_.threads,
-                                                       context_.compile_flags, context_.cancel});
+  auto& [_, inputs, first_result] = batch.job;
+  if (known_.unnamed.contains(inputs[0].symbol)) {  // differs from an earlier one in its attributes
+    const Place place = known_.unnamed[inputs[0].symbol];
+    attach_unnamed(place, module_.external_mods[place.module].functions[place.function],
+                   batch.regions[0]);
+    return true;
+  }
+  CompileResult result =
+      first_result ? *std::move(first_result) : compile_one(batch.job, kept_, options());
+  first_result.reset();
   if (result.status.ok()) {
     attach(std::move(result), batch);
     return true;
@@ -302,16 +294,18 @@ Result<bool> CodegenRun::try_compile(const Plugin& plugin, Batch& batch) {
   const Code code = result.status.code();
   if (result.function < 0 || at >= batch.regions.size())
     return std::move(result.status).at(cat("compiling for ", plugin.id()));
-  if (code == Code::kInvalidArgument && !batch.inputs[at].point_json.empty()) {
-    BYOC_TRY_STATUS(points_.drop(plugin, batch.inputs[at], *batch.choices[at], result.status));
+  if (code == Code::kInvalidArgument && !inputs[at].point_json.empty()) {
+    BYOC_TRY_STATUS(points_.drop(plugin, inputs[at], *batch.choices[at], result.status));
     return false;
   }
   Region declined = batch.regions[at];
   if (code != Code::kDeclined) return std::move(result.status).at(cat("@", declined->first));
   batch.erase(at);
-  BYOC_TRY_STATUS(decline(plugin, declined, result.status));
+  const Decline decline{plugin, result.status, result.node};
+  BYOC_TRY_STATUS(apply(decline, module_, declined->first, context_));
   if (auto equal = equal_.extract(declined->first); !equal.empty()) {
-    for (Region region : equal.mapped()) BYOC_TRY_STATUS(decline(plugin, region, result.status));
+    for (Region region : equal.mapped())
+      BYOC_TRY_STATUS(apply(decline, module_, region->first, context_));
   }
   return false;
 }
@@ -332,24 +326,41 @@ Status CodegenRun::check_region(const std::string& id, Region region) const {
       .with_help("rename one of the two");
 }
 
-Result<bool> CodegenRun::run(const std::string& id) {
-  const std::vector<Region> regions = regions_of(id);
-  if (regions.empty()) return false;
-  if (!context_.plugins)
-    return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
-        .with_slug("unknown-plugin");
-  BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
-  for (Region region : regions) BYOC_TRY_STATUS(check_region(id, region));
-  const std::vector<Region> distinct = distinct_of(regions);
+// Returns the plugins that have functions to compile.
+Result<std::vector<CodegenRun::Work>> CodegenRun::works_of(const std::vector<std::string>& ids) {
+  std::vector<Work> out;
+  for (const std::string& id : ids) {
+    const std::vector<Region> regions = regions_of(id);
+    if (regions.empty()) continue;
+    if (!context_.plugins)
+      return not_found(cat("no plugins are loaded, so \"", id, "\" cannot compile"))
+          .with_slug("unknown-plugin");
+    BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
+    for (Region region : regions) BYOC_TRY_STATUS(check_region(id, region));
+    out.push_back({plugin, distinct_of(regions)});
+  }
+  return out;
+}
+
+Result<bool> CodegenRun::run(const std::vector<std::string>& ids) {
+  BYOC_TRY(std::vector<Work> works, works_of(ids));
   if (points_.is_active()) calls_ = count_calls(module_);
-  for (size_t next = 0; next < distinct.size();) {
-    BYOC_TRY(Batch batch, next_batch(*plugin, distinct, next));
-    BYOC_TRY_STATUS(compile(*plugin, std::move(batch)));
+  for (bool any = true; any;) {
+    std::vector<Batch> batches;
+    for (Work& work : works) {
+      BYOC_TRY(std::vector<Batch> next, next_batches(work));
+      std::move(next.begin(), next.end(), std::back_inserter(batches));
+    }
+    std::vector<CompileJob*> jobs;
+    for (Batch& batch : batches) jobs.push_back(&batch.job);
+    run_jobs(jobs, kept_, options());
+    for (Batch& batch : batches) BYOC_TRY_STATUS(compile(*batch.job.plugin, std::move(batch)));
+    any = !batches.empty();
   }
   std::erase_if(known_.first_of,
                 [&](const auto& item) { return !known_.kernels.contains(item.second); });
   replace_calls();
-  return true;
+  return !works.empty();
 }
 
 // Returns the plugins in the order of compilation: the listed ones in order of priority, then the
@@ -377,11 +388,7 @@ Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& pl
   CodegenRun run(std::move(module), context);
   // Repeats until nothing is left: a plugin may come before one whose declined functions it takes.
   for (bool any = true; any;) {
-    any = false;
-    for (const std::string& id : order) {
-      BYOC_TRY(bool had_work, run.run(id));
-      any |= had_work;
-    }
+    BYOC_TRY(any, run.run(order));
   }
   return std::move(run).take();
 }

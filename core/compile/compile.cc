@@ -174,12 +174,34 @@ Result<IRModule> partition_for(IRModule module, const BuildOptions& options) {
 
 namespace {
 
-Result<Executable> build_all(IRModule module, const BuildOptions& options) {
+Result<Executable> build_one(IRModule module, const BuildOptions& options) {
   BYOC_TRY(PassContext context, make_context(module, options));
   BYOC_TRY_STATUS(check_static_inputs(module));
   BYOC_TRY(module, note_state_rows(std::move(module)));
   BYOC_TRY(module, run_passes(std::move(module), Pipeline::whole(context), context));
   return make_executable(module);
+}
+
+// Returns the options of the second program: its plugins are listed, and nothing is reported.
+BuildOptions fallback_options(const BuildOptions& options) {
+  BuildOptions out = options;
+  out.compilers = std::move(out.fallback);
+  out.fallback.clear();
+  out.default_codegen.clear();
+  for (const char* choice : {"plan", "place"}) out.options.erase(choice);
+  out.report = nullptr;
+  out.history_report = nullptr;
+  out.instruments.clear();
+  return out;
+}
+
+Result<Executable> build_all(IRModule module, const BuildOptions& options) {
+  if (options.fallback.empty()) return build_one(std::move(module), options);
+  Result<Executable> other = build_one(module, fallback_options(options));
+  if (!other.ok()) return std::move(other.status()).at("--fallback");
+  BYOC_TRY(Executable out, build_one(std::move(module), options));
+  out.fallback = std::make_shared<const Executable>(*std::move(other));
+  return out;
 }
 
 }  // namespace

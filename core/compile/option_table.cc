@@ -41,6 +41,11 @@ Status set_compilers(const OptionValue& value, BuildOptions& to) {
   return {};
 }
 
+Status set_fallback(const OptionValue& value, BuildOptions& to) {
+  to.fallback = split_list(std::get<Texts>(value));
+  return {};
+}
+
 Status set_level(const OptionValue& value, BuildOptions& to) {
   to.level = std::get<int>(value);
   if (to.level >= kMinLevel && to.level <= kMaxLevel) return {};
@@ -114,6 +119,14 @@ const OptionInfo kTable[] = {
      .part = OptionPart::kBuild,
      .needs_model = true,
      .set = set_member<&BuildOptions::default_codegen>},
+    {.name = "fallback",
+     .value = "A,B",
+     .doc = "also compile the model by these plugins, which run it when a device of the others is "
+            "gone",
+     .fallback = Texts{},
+     .part = OptionPart::kBuild,
+     .needs_model = true,
+     .set = set_fallback},
     {.name = "place",
      .value = "RULE",
      .doc = "plugins chosen by cost: relu=llvm pins, relu!=llvm bans; #NODE, @FUNCTION, * too",

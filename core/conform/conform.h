@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "byoc/base/status.h"
+#include "byoc/ir/module.h"
 
 namespace byoc::conform {
 
@@ -29,6 +30,12 @@ Answer judged_by(std::vector<std::string> findings, std::string note = "");
 /// and instances.
 enum class Level { kCore, kFull };
 
+/// A model of the plugin's author: functions of the plugin in it are compared with the reference.
+struct Example {
+  std::string name;  // of the file
+  IRModule module;   // with shapes that are numbers
+};
+
 struct Options {
   std::string path;        // of the plugin, absolute
   std::string registered;  // in place of a path: the id of a plugin of register_plugin
@@ -37,6 +44,7 @@ struct Options {
   Level level = Level::kCore;
   uint32_t timeout_s = 10;  // seconds, for one call into the plugin
   uint64_t seed = 1;
+  std::vector<Example> examples = {};
   /// Called from time to time while children run, with the current work and how much of it is done
   /// (0 of 0: unknown).
   std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
@@ -74,6 +82,7 @@ struct Outcomes {
   std::vector<Finished> checks;
   std::map<std::string, OpCoverage> ops;  // of group 5
   std::vector<std::string> not_covered;   // ops that the kit has no sample for
+  std::vector<std::string> not_run;       // patterns of which no kernel was run in group 5
 };
 /// Returns true when this process has registered a plugin of that id.
 bool is_registered(std::string_view id);

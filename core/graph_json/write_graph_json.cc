@@ -70,8 +70,12 @@ void print_json_dim(std::string& out, Dim dim) {
 
 class GraphWriter {
  public:
-  GraphWriter(const IRModule& module, const Function& function, std::string& out)
-      : module_(module), root_(function), out_(out), callees_(invoked_functions(module, function)) {
+  GraphWriter(const IRModule& module, const Function& function, GraphNames names, std::string& out)
+      : module_(module),
+        root_(function),
+        has_names_(names == GraphNames::kOfModel),
+        out_(out),
+        callees_(invoked_functions(module, function)) {
     for (uint32_t k = 0; k < callees_.size(); ++k) function_index_[callees_[k]] = k;
   }
   void write(Symbol symbol);
@@ -106,6 +110,7 @@ class GraphWriter {
 
   const IRModule& module_;
   const Function& root_;
+  const bool has_names_;
   std::string& out_;
   std::vector<Symbol> callees_;
   std::unordered_map<Symbol, uint32_t> function_index_;
@@ -176,9 +181,12 @@ void GraphWriter::write_sizes(const std::vector<Dim>& sizes) {
 
 void GraphWriter::write_inputs(const Function& function) {
   std::span<const Node> params(function.nodes.data(), function.num_params());
+  size_t index = 0;
   write_list("inputs", params, [&](const Node& node) {
     out_ += "{\"name\":";
-    print_json_string(out_, std::get<Param>(node.kind).name.text());
+    const Symbol name = std::get<Param>(node.kind).name;
+    print_json_string(out_, has_names_ ? name.str() : cat("i", index));
+    ++index;
     out_ += cat(",\"type\":", type_index(node.types[0]), "}");
   });
   out_ += ",\n";
@@ -192,7 +200,7 @@ void GraphWriter::write_constants() {
       auto* constant = std::get_if<Constant>(&node.kind);
       if (constant == nullptr) continue;
       out_ += index ? ",{\"name\":" : "{\"name\":";
-      print_json_string(out_, node.loc.empty() ? cat("c", index) : node.loc.str());
+      print_json_string(out_, has_names_ && !node.loc.empty() ? node.loc.str() : cat("c", index));
       out_ +=
           cat(",\"type\":", type_index(node.types[0]), ",\"key\":\"", constant->data->key(), "\"");
       if (is_inline_constant(*constant->data, *node.types[0])) {
@@ -258,7 +266,7 @@ void GraphWriter::write_node(const Function& function, const Node& node) {
   const bool has_attrs =
       call != nullptr && call->attrs->size() > (call->attrs->has(kPlacementAttribute) ? 1 : 0);
   if (has_attrs) write_attrs(*call->attrs);
-  if (!node.loc.empty()) {
+  if (has_names_ && !node.loc.empty()) {
     out_ += ",\"loc\":";
     print_json_string(out_, node.loc.text());
   }
@@ -330,7 +338,7 @@ void GraphWriter::write_captures(const Function& function) {
 void GraphWriter::write_function(Symbol name) {
   const Function& function = module_.function(name);
   out_ += "{\"name\":";
-  print_json_string(out_, name.text());
+  print_json_string(out_, has_names_ ? name.str() : cat("f", function_index_.at(name)));
   out_ += ',';
   std::string pattern = function.attr("composite");
   if (!pattern.empty()) {
@@ -347,8 +355,8 @@ void GraphWriter::write_function(Symbol name) {
 }  // namespace
 
 void write_graph_json(const IRModule& module, const Function& function, Symbol symbol,
-                      std::string& out) {
-  GraphWriter(module, function, out).write(symbol);
+                      std::string& out, GraphNames names) {
+  GraphWriter(module, function, names, out).write(symbol);
 }
 
 std::vector<ConstantRef> graph_constants(const IRModule& module, const Function& function) {

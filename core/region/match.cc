@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "byoc/base/check.h"
+#include "byoc/base/literal.h"
 #include "byoc/op/registry.h"
 
 namespace byoc {
@@ -58,6 +60,21 @@ bool passes(const AttrTest& test, const Attrs& attrs) {
 }
 
 }  // namespace
+
+// Without a tolerance the value is rounded to the dtype as a literal of a model is.
+bool has_value(const PatternNode::Const& want, const Buffer& data, DType dtype) {
+  if (!want.value) return true;
+  const size_t size = dtype_size(dtype);
+  std::array<std::byte, sizeof(uint64_t)> rounded{};
+  const bool is_rounded = parse_element(cat(*want.value), dtype, rounded.data());
+  const double value =
+      is_rounded && want.rtol == 0 ? element_value(dtype, rounded.data()) : *want.value;
+  const double most = std::abs(*want.value) * want.rtol;
+  for (size_t at = 0; at < data.size(); at += size) {
+    if (!(std::abs(element_value(dtype, data.data() + at) - value) <= most)) return false;
+  }
+  return data.size() > 0;
+}
 
 bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type) {
   auto contains = [](const auto& list, auto x) {
@@ -160,8 +177,10 @@ bool Matcher::value(const PatternNode& p, ValueId v, const Dollar* dollar, Next 
             as_input_.pop_back();
             return false;
           },
-          [&](const PatternNode::Const&) {
-            if (!std::holds_alternative<Constant>(node.kind)) return false;
+          [&](const PatternNode::Const& want) {
+            auto* constant = std::get_if<Constant>(&node.kind);
+            if (constant == nullptr || !has_value(want, *constant->data, node.types[0]->dtype))
+              return false;
             as_input_.push_back(v);
             if (with_capture(p, v, next)) return true;
             as_input_.pop_back();

@@ -38,6 +38,7 @@ class Parser {
   Result<PatternNode::Op> op(const Json& json, const std::string& path, bool in_chain);
   Result<std::vector<PatternNode>> list(const Json& json, const std::string& path, bool in_chain);
   Result<PatternNode> chain(const Json& json, const std::string& path, bool repeat);
+  Result<PatternNode::Const> constant(const Json& json, const std::string& path);
   Result<std::vector<AttrTest>> attr_tests(const Json& json, const std::string& path);
 };
 
@@ -112,6 +113,20 @@ Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bo
   return out;
 }
 
+Result<PatternNode::Const> Parser::constant(const Json& json, const std::string& path) {
+  PatternNode::Const out;
+  if (json.contains("value")) {
+    if (!json["value"].is_number()) return syntax(path, "`value` must be a number");
+    out.value = json["value"].get<double>();
+  }
+  if (!json.contains("rtol")) return out;
+  if (!out.value) return syntax(path, "`rtol` needs `value`");
+  if (!json["rtol"].is_number() || !(json["rtol"].get<double>() >= 0))
+    return syntax(path, "`rtol` must be a number of at least 0");
+  out.rtol = json["rtol"].get<double>();
+  return out;
+}
+
 bool takes_dollar(const PatternNode& node) {
   if (auto* one = std::get_if<PatternNode::OneOf>(&node.kind)) {
     return std::all_of(one->choices.begin(), one->choices.end(), takes_dollar);
@@ -160,7 +175,7 @@ Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, b
   } else if (json.contains("any")) {
     out.kind = PatternNode::Any{};
   } else if (json.contains("const")) {
-    out.kind = PatternNode::Const{};
+    BYOC_TRY(out.kind, constant(json, path));
   } else if (json.contains("one_of")) {
     BYOC_TRY(auto choices, list(json["one_of"], cat(path, "/one_of"), in_chain));
     if (choices.empty()) return syntax(path, "`one_of` is empty");

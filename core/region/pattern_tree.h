@@ -29,7 +29,10 @@ struct PatternNode {
     std::vector<int64_t> ranks;
   };
   struct Any {};
-  struct Const {};
+  struct Const {
+    std::optional<double> value;  // of every element; absent: any
+    double rtol = 0;              // a share of `value`; 0: as near as the dtype has it
+  };
   struct Dollar {};  // "$": the value so far
   struct OneOf {
     std::vector<PatternNode> choices;
@@ -53,6 +56,8 @@ struct PatternNode {
 };
 
 bool is_commutative(std::string_view op);
+/// Returns whether all elements of a constant have the value of `want`.
+bool has_value(const PatternNode::Const& want, const Buffer& data, DType dtype);
 /// Returns whether dtype, rank and attributes of an op fit `want`. A null type is not checked.
 bool passes_tests(const PatternNode::Op& want, const Call& call, const TensorType* type);
 

@@ -18,8 +18,11 @@ struct BuildOptions {
   /// attribute's plugins, then the default codegen.
   std::vector<std::string> compilers;
   std::string default_codegen;  ///< --default; empty: chosen as above
-  int level = 2;                ///< kMinLevel to kMaxLevel
-  bool strict = false;          ///< a function that its plugin declines is an error
+  /// Other plugins, as `compilers`: the Executable has the model compiled by these, too, for when a
+  /// device is gone at load. Empty: it has not.
+  std::vector<std::string> fallback;
+  int level = 2;            ///< kMinLevel to kMaxLevel
+  bool strict = false;      ///< a function that its plugin declines is an error
   bool exact_sums = false;  ///< kernels that round differently from the direct sum are forbidden
   bool shared_weights = false;  ///< of several sizes: packed weights should not depend on them
   bool compile_only = false;    ///< no part of the result is loaded in this process

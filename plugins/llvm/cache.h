@@ -3,9 +3,9 @@
 // Keeps kernels on disk, named by everything that their code depends on. Functions and knob spaces
 // are kept as well, named by the graph before it is lowered: a function that was compiled before
 // needs neither a schedule nor loops.
+#include "byoc/base/file_store.h"
 #include "byoc/plugin/sdk/plugin.h"
 #include "plugins/llvm/compiled.h"
-#include "plugins/llvm/store/file_store.h"
 
 namespace byoc::llvm_plugin {
 

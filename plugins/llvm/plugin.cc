@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "byoc/base/buffer.h"
+#include "byoc/base/env.h"
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
 #include "plugins/llvm/estimate/estimate.h"
@@ -35,7 +36,8 @@ T value_of(Result<T> result, int64_t function = -1) {
 class LlvmPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
-    std::string folder = options.get("cache_dir", FileStore::default_folder());
+    const std::string root = user_cache_folder();
+    std::string folder = options.get("cache_dir", root.empty() ? "" : root + "/llvm");
     cache_folder_ = options.get_bool("cache", true) ? folder : "";
     families_ = options.get("families", "");
     if (Status status = check_families(families_); !status.ok()) fail(status, -1);

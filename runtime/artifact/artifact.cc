@@ -189,6 +189,29 @@ Result<std::shared_ptr<const Buffer>> find(const Pool& pool, const ContentKey& k
   return found->second.buffer;
 }
 
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Reads a manifest that is a section.
+Result<Manifest> manifest_in(const Pool& pool, const ContentKey& key) {
+  BYOC_TRY(auto section, find(pool, key));
+  BYOC_TRY_STATUS(check_hash(pool.at(key)));
+  return read_manifest(text_of(section->bytes()));
+}
+
+/// Appends a manifest, and that of its fallback.
+Status add_with_fallback(Manifest manifest, const Pool& pool, std::vector<Manifest>& out) {
+  const std::optional<ContentKey> fallback = manifest.fallback;
+  out.push_back(std::move(manifest));
+  if (!fallback) return {};
+  auto other = manifest_in(pool, *fallback);
+  if (!other.ok()) return std::move(other.status()).at("fallback");
+  if (other->fallback) return corrupt("a fallback has a fallback");
+  out.push_back(*std::move(other));
+  return {};
+}
+
 /// Adds the buffers that a manifest names.
 Result<Executable> with_buffers(Manifest manifest, const Pool& pool) {
   Executable executable = std::move(manifest.executable);
@@ -205,8 +228,17 @@ Result<Executable> with_buffers(Manifest manifest, const Pool& pool) {
   return executable;
 }
 
-std::string_view text_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+/// Takes the next of `manifests`, and the one of its fallback.
+Result<Executable> next_executable(std::vector<Manifest>& manifests, size_t& next,
+                                   const Pool& pool) {
+  const bool has_fallback = manifests[next].fallback.has_value();
+  BYOC_TRY(Executable out, with_buffers(std::move(manifests[next++]), pool));
+  if (!has_fallback) return out;
+  auto fallback = with_buffers(std::move(manifests[next++]), pool);
+  if (!fallback.ok()) return std::move(fallback.status()).at("fallback");
+  out.fallback = std::make_shared<const Executable>(*std::move(fallback));
+  if (Status status = check_fallback(out); !status.ok()) return corrupt(status.message());
+  return out;
 }
 
 Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& parts,
@@ -216,18 +248,17 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
   auto place = [](const SizeRecord& record) { return cat("size \"", record.label, "\""); };
   std::vector<Manifest> manifests;
   for (const SizeRecord& record : top.sizes) {
-    BYOC_TRY(auto section, find(pool, record.manifest));
-    BYOC_TRY_STATUS(check_hash(pool.at(record.manifest)));
-    auto manifest = read_manifest(text_of(section->bytes()));
+    auto manifest = manifest_in(pool, record.manifest);
     if (!manifest.ok()) return std::move(manifest.status()).at(place(record));
-    manifests.push_back(*std::move(manifest));
+    BYOC_TRY_STATUS(add_with_fallback(*std::move(manifest), pool, manifests).at(place(record)));
   }
   BYOC_TRY_STATUS(check_hashes(pool, read_later(manifests)));
   std::vector<SizedExecutable> sizes;
-  for (size_t k = 0; k < manifests.size(); ++k) {
-    auto executable = with_buffers(std::move(manifests[k]), pool);
-    if (!executable.ok()) return std::move(executable.status()).at(place(top.sizes[k]));
-    sizes.push_back({std::move(top.sizes[k].label), *std::move(executable)});
+  size_t next = 0;
+  for (SizeRecord& record : top.sizes) {
+    auto executable = next_executable(manifests, next, pool);
+    if (!executable.ok()) return std::move(executable.status()).at(place(record));
+    sizes.push_back({std::move(record.label), *std::move(executable)});
   }
   if (Status status = check_sizes(sizes); !status.ok()) return corrupt(status.message());
   return sizes;
@@ -244,8 +275,11 @@ Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const M
   if (header.version == kSizesVersion) return read_sizes(text_of(text), parts, file);
   BYOC_TRY(Manifest manifest, read_manifest(text_of(text)));
   BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
-  BYOC_TRY_STATUS(check_hashes(pool, read_later({&manifest, 1})));
-  BYOC_TRY(Executable executable, with_buffers(std::move(manifest), pool));
+  std::vector<Manifest> manifests;
+  BYOC_TRY_STATUS(add_with_fallback(std::move(manifest), pool, manifests));
+  BYOC_TRY_STATUS(check_hashes(pool, read_later(manifests)));
+  size_t next = 0;
+  BYOC_TRY(Executable executable, next_executable(manifests, next, pool));
   std::vector<SizedExecutable> sizes;
   sizes.push_back({"", std::move(executable)});
   return sizes;
@@ -277,6 +311,7 @@ Status write_artifact(uint32_t version, const std::string& manifest, const Secti
 Status save_artifact(const Executable& executable, const std::string& path) {
   return or_no_memory([&]() -> Status {
     BYOC_TRY_STATUS(check_executable(executable));
+    BYOC_TRY_STATUS(check_fallback(executable));
     BYOC_TRY(auto sections, sections_of(executable));
     return write_artifact(kVersion, write_manifest(executable, sections), sections, path);
   });
@@ -291,6 +326,7 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
   std::map<ContentKey, std::shared_ptr<const Buffer>> pool;
   for (const SizedExecutable& size : sizes) {
     BYOC_TRY_STATUS(check_executable(size.executable).at(size.label));
+    BYOC_TRY_STATUS(check_fallback(size.executable).at(size.label));
     BYOC_TRY(Sections own, sections_of(size.executable));
     const std::string text = write_manifest(size.executable, {});
     own.push_back(Buffer::copy(std::as_bytes(std::span(text))));

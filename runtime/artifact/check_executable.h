@@ -10,5 +10,8 @@ namespace byoc {
 /// afterwards, and all bytes that are named are present. Linear in the size of the program. Errors:
 /// kInvalidArgument, slug "executable", naming the place.
 Status check_executable(const Executable& executable);
+/// Checks a fallback as a program, and that it has the inputs and outputs of `executable`. Errors:
+/// as check_executable.
+Status check_fallback(const Executable& executable);
 
 }  // namespace byoc

@@ -2,8 +2,6 @@
 #include "runtime/artifact/manifest.h"
 
 #include "byoc/base/json.h"
-#include "byoc/plugin/abi.h"
-#include "byoc/runtime/stored_constants.h"
 #include "runtime/artifact/manifest_fields.h"
 
 namespace byoc {
@@ -214,47 +212,7 @@ class ListReader {
   std::string key_[kDepths];  // the last one at each depth
 };
 
-std::map<ContentKey, std::shared_ptr<const Buffer>> blobs_of(const Executable& executable) {
-  std::map<ContentKey, std::shared_ptr<const Buffer>> blobs;
-  for (const ExternalModule& module : executable.modules) {
-    if (module.blob) blobs.emplace(module.blob->key(), module.blob);
-  }
-  return blobs;
-}
-
 }  // namespace
-
-bool is_stored(const ExternalModule& module, const ExternalConstant& constant) {
-  return (module.flags & BYOC_MODULE_NATIVE) == 0 || constant.use == BYOC_CONST_KEPT;
-}
-
-std::vector<ContentKey> constant_keys(const Executable& executable) {
-  std::vector<ContentKey> keys;
-  for (const ProgramConstant& constant : executable.program.constants) keys.push_back(constant.key);
-  for (const ExternalModule& module : executable.modules) {
-    for (const ExternalFunction& function : module.functions) {
-      for (const ExternalConstant& constant : function.constants)
-        if (is_stored(module, constant)) keys.push_back(constant.key);
-      for (const auto& packed : function.packed) keys.push_back(packed.first);
-    }
-    for (const auto& packed : module.packed) keys.push_back(packed.second);
-  }
-  return keys;
-}
-
-Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable) {
-  auto pool = blobs_of(executable);
-  for (const ContentKey& key : constant_keys(executable)) {
-    auto found = executable.constants.find(key);
-    if (found == executable.constants.end() || found->second == nullptr) {
-      return invalid(cat("no bytes for key ", key)).with_slug("executable");
-    }
-    pool.emplace(*found);
-  }
-  std::vector<std::shared_ptr<const Buffer>> sections;
-  for (auto& [key, buffer] : pool) sections.push_back(std::move(buffer));
-  return sections;
-}
 
 std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections) {
@@ -270,6 +228,7 @@ std::string write_manifest(const Executable& executable,
   writer("program", executable.program);
   writer("modules", modules);
   writer("sections", table);
+  if (executable.fallback) writer("fallback", fallback_manifest(executable)->key());
   writer.close();
   return text;
 }
@@ -293,6 +252,7 @@ Result<Manifest> read_manifest(std::string_view text) {
   reader("program", manifest.executable.program);
   reader("modules", modules);
   reader("sections", manifest.sections);
+  if (json.contains("fallback")) reader("fallback", manifest.fallback.emplace());
   BYOC_TRY_STATUS(reader.take());
   manifest.executable.program.steps = std::move(lists.steps);
   manifest.executable.program.code = std::move(lists.code);

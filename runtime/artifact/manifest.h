@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The manifest of an artifact: an Executable as JSON; the bytes are in the sections.
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ struct Section {
 std::vector<ContentKey> constant_keys(const Executable& executable);
 
 /// Returns the bytes that the executable has (constants, packed constants, blobs), each once,
-/// ordered by key. Errors: kInvalidArgument, slug "executable", for bytes that are missing.
+/// ordered by key, with those of its fallback and the fallback's manifest. Errors:
+/// kInvalidArgument, slug "executable", for bytes that are missing.
 Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable& executable);
 
 /// Returns the same text for the same executable. Text that is not UTF-8
@@ -27,10 +29,14 @@ Result<std::vector<std::shared_ptr<const Buffer>>> sections_of(const Executable&
 std::string write_manifest(const Executable& executable,
                            const std::vector<std::shared_ptr<const Buffer>>& sections);
 
+/// Returns the manifest of its fallback, which exists, as a section.
+std::shared_ptr<const Buffer> fallback_manifest(const Executable& executable);
+
 struct Manifest {
-  Executable executable;          // without buffers
-  std::vector<ContentKey> blobs;  // one per module of the executable
-  std::vector<Section> sections;  // in file order
+  Executable executable;               // without buffers
+  std::vector<ContentKey> blobs;       // one per module of the executable
+  std::vector<Section> sections;       // in file order
+  std::optional<ContentKey> fallback;  // of the section with the manifest of the fallback
 };
 /// Parses a manifest. Errors: kDataLoss, slug "artifact-corrupt", with the path of the value that
 /// is wrong.

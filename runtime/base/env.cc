@@ -22,6 +22,8 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_ISOLATE", "0",
      "1: plugins run in processes of their own, as with --isolate; or the ids of those that do, "
      "comma-separated"},
+    {"BYOC_KEEP_COMPILES", "1",
+     "0: functions that plugins compiled are neither kept in the cache folder nor taken from it"},
     {"BYOC_ONNXRUNTIME", "",
      "the library of ONNX Runtime, its folder, or that of the Python package, for the plugin "
      "onnxruntime; ignored when the process is set-id"},

@@ -63,6 +63,7 @@ std::set<std::string> ids_of(const Executable& executable) {
   for (const ExternalModule& module : executable.modules) {
     if ((module.flags & BYOC_MODULE_NATIVE) == 0) ids.insert(module.plugin);
   }
+  if (executable.fallback) ids.merge(ids_of(*executable.fallback));
   return ids;
 }
 

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "byoc/base/buffer.h"
 #include "byoc/base/env.h"
+#include "byoc/base/file.h"
 #include "byoc/base/json.h"
 #include "byoc/base/shared_library.h"
 #include "runtime/host/plugin_loader.h"
@@ -96,6 +98,14 @@ void wait_for_writers(std::span<PluginFile* const> files) {
   for (PluginFile* file : files) {
     if (Status same = check_unchanged(*file); !same.ok()) file->status = std::move(same);
   }
+}
+
+/// Returns the hash of the file's bytes; "" when it is not the file that was loaded any more.
+std::string hash_of(const PluginFile& file) {
+  auto bytes = read_file(file.path);
+  if (!bytes.ok()) return "";
+  std::string hash = content_key(std::as_bytes(std::span(*bytes))).hex();
+  return check_unchanged(file).ok() ? hash : "";
 }
 
 class Collector {
@@ -206,7 +216,10 @@ Result<std::unique_ptr<Plugin>> PluginFile::open() const {
   if (table) return Plugin::open(path, *table, options_json);
   if (isolation) return Plugin::open_isolated(path, manifest.id, options_json, *isolation);
   BYOC_TRY(byoc_plugin loaded, load_plugin_table(path, manifest));
-  return Plugin::open(path, loaded, options_json);
+  BYOC_TRY(auto plugin, Plugin::open(path, loaded, options_json));
+  plugin->has_parallel_compiles_ = manifest.has_parallel_compiles;
+  if (manifest.keeps_compiles) plugin->kept_as_ = hash_of(*this);
+  return plugin;
 }
 
 WithoutTrials::WithoutTrials() : outer_(std::exchange(is_without_trials, true)) {}

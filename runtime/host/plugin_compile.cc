@@ -196,8 +196,12 @@ Status Plugin::compile_into(std::span<const CompileFunction> functions,
   CompileTable table;
   BYOC_TRY_STATUS(table.fill(functions));
   const byoc_compile raw = request(table.functions(), options_json_, options);
-  ThreadScope threads(options.threads);  // before the lock, as where modules are loaded
-  std::lock_guard lock(mutex_);
+  // Before the lock, as where modules are loaded.
+  ThreadScope threads(options.workers == 0 ? options.threads : options.workers);
+  std::unique_lock alone(mutex_, std::defer_lock);
+  std::shared_lock together(mutex_, std::defer_lock);
+  if (has_parallel_compiles_) together.lock();
+  else alone.lock();
   ModuleGuard guard{table_};
   Cancellation::Scope scope(options.cancel);
   PackedScope packed;

@@ -214,6 +214,13 @@ Result<PluginManifest> read_manifest(const ByteSource& file) {
     if (!priority->is_number_integer()) return bad_manifest("\"priority\" is no integer");
     manifest.priority = priority->get<int64_t>();
   }
+  for (auto [name, field] : {std::pair{"kept_compiles", &manifest.keeps_compiles},
+                             {"parallel_compiles", &manifest.has_parallel_compiles}}) {
+    auto flag = json->find(name);
+    if (flag == json->end()) continue;
+    if (!flag->is_boolean()) return bad_manifest(cat("\"", name, "\" is neither true nor false"));
+    *field = flag->get<bool>();
+  }
   return manifest;
 }
 

@@ -23,6 +23,7 @@ std::set<std::string> plugin_ids(const Executable& executable) {
   for (const ExternalModule& module : executable.modules) {
     if ((module.flags & BYOC_MODULE_NATIVE) == 0) ids.insert(module.plugin);
   }
+  if (executable.fallback) ids.merge(plugin_ids(*executable.fallback));
   return ids;
 }
 

@@ -26,6 +26,9 @@ struct KeyHash {
 };
 
 constexpr std::string_view kAnyTypes = "*";
+constexpr const char* kUnavailableHelp =
+    "make the device available; or compile the model for other plugins, as with byoc compile MODEL "
+    "--compiler llvm -o FILE; --fallback llvm keeps both in one file";
 constexpr const char* kTrustHelp =
     "native code can do all that you can: leave out --no-native if you trust the file";
 
@@ -192,6 +195,8 @@ class ModuleLoader {
 
   Status load_failed(Status status) const {
     if (status.code() == Code::kDataLoss) return damaged(std::move(status));
+    if (status.code() == Code::kUnavailable)
+      return std::move(status).with_slug("device-unavailable").with_help(kUnavailableHelp);
     if (session_.options.allow_native || status.code() != Code::kPermissionDenied) return status;
     return std::move(status).with_slug("native-refused").with_help(kTrustHelp);
   }

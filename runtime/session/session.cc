@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "byoc/base/clock.h"
 #include "byoc/base/index_error.h"
@@ -224,9 +225,41 @@ Context::~Context() = default;
 Session::Session(std::unique_ptr<SessionState> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
+namespace {
+
+bool is_gone(const Status& status) {
+  return status.code() == Code::kUnavailable || status.slug() == "missing-plugin";
+}
+
+std::string plugins_of(const Executable& executable) {
+  std::set<std::string> ids;
+  for (const ExternalModule& module : executable.modules) ids.insert(module.plugin);
+  std::string out;
+  for (const std::string& id : ids) out += cat(out.empty() ? "" : ", ", id);
+  return out;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Session>> Session::load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options) {
+  const std::shared_ptr<const Executable> fallback = std::move(executable.fallback);
+  auto session = load_one(std::move(executable), plugins, options);
+  if (session.ok() || !fallback || !is_gone(session.status())) return session;
+  const std::string why =
+      cat(session.status().where(), session.status().where().empty() ? "" : ": ",
+          session.status().message());
+  session = load_one(*fallback, std::move(plugins), options);
+  if (!session.ok()) return std::move(session.status()).at(cat("the fallback, because ", why));
+  (*session)->state_->warnings.push_back(
+      cat(why, "; the model runs by its fallback, compiled for ", plugins_of(*fallback)));
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::load_one(Executable executable,
+                                                   std::shared_ptr<const PluginSet> plugins,
+                                                   const SessionOptions& options) {
   return or_no_memory([&]() -> Result<std::unique_ptr<Session>> {
     auto state = std::make_unique<SessionState>();
     state->executable = std::move(executable);

@@ -18,6 +18,8 @@ ELSEWHERE = {  # names of the page that other files define
     "BYOC_PLUGIN": "include/byoc/plugin/sdk/entry.h",
     "BYOC_MANIFEST": "include/byoc/plugin/manifest.h",
     "BYOC_MANIFEST_PRIORITY": "include/byoc/plugin/manifest.h",
+    "BYOC_MANIFEST_WITH": "include/byoc/plugin/manifest.h",
+    "BYOC_KEEP_COMPILES": "runtime/base/env.cc",
     "BYOC_PLUGIN_PATH": "runtime/base/env.cc",
     "BYOC_LOG": "runtime/base/env.cc",
     "byoc_add_plugin": "cmake/byoc_plugin.cmake",

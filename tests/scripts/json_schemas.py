@@ -41,6 +41,7 @@ partition m.ir
 explain m.ir
 explain m.ir --compiler onednn --diff compiler=json
 compile m.ir -o m.byoc
+compile m.ir --compiler onednn --fallback json -o both.byoc
 run m.ir --profile
 run m.byoc
 inspect m.byoc
@@ -57,6 +58,7 @@ run sizes.ir
 verify m.ir --compiler onednn
 verify m.ir --vs-float m.ir --compiler json
 dump m.ir --compiler onednn -o regions
+cache
 replay regions
 bench regions/onednn_main_0 --no-peaks {bench}
 test-onnx onnx

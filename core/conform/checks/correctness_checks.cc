@@ -64,6 +64,13 @@ Answer check_composites(CheckContext& context) {
   return found(context, "composites", "takes no match of several ops");
 }
 
+Answer check_examples(CheckContext& context) {
+  if (context.options().examples.empty()) return skip("no --example was given");
+  return found(context, "examples", "no function of the examples is the plugin's");
+}
+Answer check_memory(CheckContext& context) { return found(context, "memory", "nothing ran"); }
+Answer check_time(CheckContext& context) { return found(context, "time", "nothing ran"); }
+
 Answer check_coverage(CheckContext& context) {
   if (!context.sweep().gave_up.empty()) return fail(context.sweep().gave_up);
   auto ops = ops_without_samples();
@@ -102,6 +109,12 @@ const Check kCorrectnessChecks[] = {
      "remove the pair from info, or read each element before writing it"},
     {5, "composites", "graphs made from the patterns, run as composites", "instance",
      check_composites, "compute every op of the body, in its order and with its rounding"},
+    {5, "examples", "functions of the examples give the reference's results", "instance",
+     check_examples, "`byoc dump` writes the function as a folder, `byoc replay` runs it again"},
+    {5, "memory", "runs keep no memory", "instance", check_memory,
+     "free what run allocates, or request it as workspace in info"},
+    {5, "time", "a run takes no far longer than the reference kernels", "instance", check_time,
+     "do work that does not depend on the inputs in compile or load; wait by no sleep"},
     {5, "spans", "spans lie in their run, nest, and are recorded only on request", "instance",
      check_spans,
      "record spans that have a name, lie within the run, and nest; none without BYOC_CALL_SPANS"},

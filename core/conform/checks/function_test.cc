@@ -5,12 +5,15 @@
 #include <cfenv>
 #include <cstring>
 
+#include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/base/size_expression.h"
 #include "byoc/op/evaluate.h"
 #include "byoc/runtime/tensor.h"
+#include "core/conform/checks/argument.h"
 #include "core/conform/checks/compare.h"
 #include "core/conform/checks/recorded_spans.h"
+#include "core/conform/context/watched_runs.h"
 #include "core/conform/process/process_state.h"
 #include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
@@ -20,19 +23,6 @@ namespace {
 
 using Buffers = std::vector<std::shared_ptr<const Buffer>>;
 
-constexpr std::byte kFill{0xa5};
-constexpr size_t kOffsetBytes = 64;
-
-/// Describes where the tensors of one run are in memory.
-struct Arrangement {
-  const char* name;
-  const char* check;  // that fails on a wrong value; null: FunctionTest::value_check
-  Placement placement = Placement::kAtStart;
-  bool by_elements = false;  // aligned to the elements; else to 64 bytes
-  bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
-  int in_place = -1;  // which declared pair shares memory
-  bool spans = false;
-};
 // Tensors that end at a guard page come first; those of the others begin at one.
 const Arrangement kPlain = {"", nullptr, Placement::kAtEnd};
 const Arrangement kOthers[] = {
@@ -45,62 +35,6 @@ const Arrangement kOthers[] = {
     {.name = "strided outputs", .check = "strided", .strided_outputs = true},
     {.name = "NaN, infinities and denormals", .check = "special", .special = true},
     {.name = "spans requested", .check = "spans", .spans = true},
-};
-
-/// Holds the memory of one argument and the view that the plugin gets.
-class Argument {
- public:
-  Argument(std::string_view name, TypeId type, const Arrangement& how, bool strided)
-      : spec_(spec_of(type)),
-        element_(dtype_size(spec_.dtype)),
-        step_(strided ? 2 : 1),
-        offset_(how.offset ? kOffsetBytes : 0),
-        memory_(name, bytes() * step_ + offset_, how.by_elements ? element_ : 64, how.placement) {
-    std::fill_n(memory_.data(), memory_.size(), kFill);
-    int64_t stride = static_cast<int64_t>(step_);
-    strides_.resize(spec_.dims.size());
-    for (size_t d = spec_.dims.size(); d-- > 0; stride *= spec_.dims[d]) strides_[d] = stride;
-    view_.data = bytes() == 0 && !how.offset ? nullptr : memory_.data();
-    view_.device = {kDLCPU, 0};
-    view_.ndim = static_cast<int32_t>(spec_.dims.size());
-    view_.dtype = to_dlpack(spec_.dtype);
-    view_.shape = spec_.dims.data();
-    view_.strides = strided ? strides_.data() : nullptr;
-    view_.byte_offset = offset_;
-  }
-  Argument(const Argument&) = delete;
-
-  size_t bytes() const { return static_cast<size_t>(num_elements(spec_)) * element_; }
-  void write(const std::byte* compact) {
-    for (size_t k = 0; k < bytes() / element_; ++k)
-      std::memcpy(first() + k * step_ * element_, compact + k * element_, element_);
-  }
-  std::vector<std::byte> read() const {
-    std::vector<std::byte> out(bytes());
-    for (size_t k = 0; k < bytes() / element_; ++k)
-      std::memcpy(out.data() + k * element_, first() + k * step_ * element_, element_);
-    return out;
-  }
-  GuardedMemory& memory() { return memory_; }
-  const DLTensor* view() const { return &view_; }
-  /// Returns true when the bytes before and between the elements have not changed.
-  bool gaps_are_whole() const {
-    const std::byte *begin = memory_.data(), *end = begin + memory_.size();
-    for (const std::byte* at = begin; at < end; ++at) {
-      auto place = static_cast<size_t>(at - begin);
-      bool inside = place >= offset_ && (place - offset_) / element_ % step_ == 0;
-      if (!inside && *at != kFill) return false;
-    }
-    return memory_.changed_margin() == nullptr;
-  }
-
- private:
-  std::byte* first() const { return memory_.data() + offset_; }
-  TensorSpec spec_;
-  size_t element_, step_, offset_;
-  GuardedMemory memory_;
-  std::vector<int64_t> strides_;
-  DLTensor view_{};
 };
 
 class FunctionTestRun {
@@ -231,7 +165,9 @@ class FunctionTestRun {
   bool try_in(const Arrangement& how) {
     Buffers given = values(how.special);
     process::doing(cat("the reference kernel, ", test_.label));
+    const uint64_t begin_ns = now_ns();
     auto expected = reference_results(given);
+    const uint64_t reference_ns = now_ns() - begin_ns;
     if (!expected.ok()) return false;  // the reference has no such kernel
     std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
     const auto& kernel = module_.kernels()[0];
@@ -257,7 +193,25 @@ class FunctionTestRun {
     }
     if (workspace.changed_margin() != nullptr)
       report_("workspace", cat(labelled(how), "it writes outside of the workspace"));
-    return compare_outputs(how, check, args, *expected);
+    if (!compare_outputs(how, check, args, *expected)) return false;
+    if (test_.is_watched && &how == &kPlain) watch(call, static_cast<double>(reference_ns));
+    return true;
+  }
+
+  /// Runs it again and again, and reports memory that runs keep and their time.
+  void watch(const byoc_call& call, double reference_ns) {
+    begin_activity("run again and again", kPlain);
+    const WatchedRuns seen = watch_runs([&] {
+      return call_plugin(tested_.plugin->id(), "run",
+                         [&] { return tested_.table.run(module_.kernel(0), &call); });
+    });
+    report_("memory", seen.kept_bytes == 0
+                          ? ""
+                          : cat(test_.label, ": each run keeps ", seen.kept_bytes, " bytes"));
+    report_("time", seen.is_slow(reference_ns)
+                        ? cat(test_.label, ": a run takes ", seen.run_ns / 1e6,
+                              " ms, that of the reference kernels ", reference_ns / 1e6)
+                        : "");
   }
 
   Status run_kernel(const Arrangement& how, byoc_call& call, bool& recorded_any) {

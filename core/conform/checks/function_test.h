@@ -28,6 +28,7 @@ struct FunctionTest {
   Special special = Special::kNans;  // the last kind that its operands may contain
   std::string point_json = {};       // of the function's knob space; empty: none
   bool is_plain = false;             // with compact, aligned tensors alone
+  bool is_watched = false;           // run many times: for memory that runs keep, and their time
   std::vector<OpenRun> runs = {};    // of a function with open sizes, which is plain, in this order
 };
 

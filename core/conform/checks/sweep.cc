@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "core/conform/checks/function_test.h"
 #include "core/conform/checks/taken_sample.h"
 #include "core/conform/context/check_context.h"
+#include "core/conform/examples/example_functions.h"
 #include "core/conform/process/process_state.h"
 #include "core/process/child.h"
 #include "core/process/faults.h"
@@ -16,8 +18,12 @@ namespace {
 
 constexpr int kMaxRestarts = 16;
 
+/// The runs of one pattern's instances of a style, and of one op, that are tried; the functions of
+/// an example.
+constexpr size_t kStyled = 8, kExampleFunctions = 256;
+
 /// Runs the sweep in a child, which sends lines: "check\tfinding", "accepted\top\tdtype",
-/// "refused\top", "declined\t".
+/// "refused\top", "declined\t", "ran\tpattern\tkernels".
 class SweepChild {
  public:
   SweepChild(const CheckContext& context, LoadedPlugin tested, uint64_t first)
@@ -26,13 +32,19 @@ class SweepChild {
   std::string run() {
     std::vector<const OpDef*> ops = ops_to_check();
     size_t patterns = tested_.plugin->patterns().size();
-    total_ = ops.size() + patterns;
+    const std::vector<Example>& examples = context_.options().examples;
+    total_ = ops.size() + patterns + examples.size();
+    for (const PluginPattern& row : tested_.plugin->patterns()) note_ran(row, 0);
     for (const OpDef* op : ops) {
       sweep_op(*op);
       ++done_;
     }
     for (size_t k = 0; k < patterns; ++k) {
       sweep_pattern(k);
+      ++done_;
+    }
+    for (const Example& example : examples) {
+      sweep_example(example);
       ++done_;
     }
     return changes();
@@ -78,19 +90,30 @@ class SweepChild {
     test.special = most_special(*program.op);
     test.is_exact = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast ||
                     kind == FusionKind::kInjective;
-    run(test);
+    test.is_watched = watched_.insert(program.op).second;
+    if (!run(test) || tested_.plugin->patterns().empty()) return;
+    const std::optional<uint32_t> pattern = pattern_of(tested_, program.module);
+    if (pattern) note_ran(tested_.plugin->patterns()[*pattern], 1);
   }
 
-  void run(const FunctionTest& test) {
+  void note_ran(const PluginPattern& row, uint64_t kernels) const {
+    process::send_line(cat("ran\t", composite_name(*tested_.plugin, row), "\t", kernels));
+  }
+
+  /// Returns whether the kernel was run.
+  bool run(const FunctionTest& test) {
     std::string text;
+    bool has_run = false;
     FunctionTestEnd end =
         run_function_test(tested_, test, context_.options().seed + item_,
                           [&](std::string_view check, std::string finding) {
+                            has_run = has_run || check == test.value_check;
                             std::replace(finding.begin(), finding.end(), '\n', ' ');
                             text += cat(text.empty() ? "" : "\n", check, "\t", finding);
                           });
     if (end == FunctionTestEnd::kDeclined) text = "declined\t";
     if (!text.empty()) process::send_line(text);
+    return has_run;
   }
 
   void sweep_pattern(size_t index) {
@@ -100,14 +123,30 @@ class SweepChild {
     size_t count = context_.is_full() ? 64 : 16;
     process::doing(cat("making instances of pattern ", row.name));
     for (Instance& instance : instances_of(*pattern, context_.options().seed, 4 * count, count)) {
-      if (instance.ops > 1 && is_next()) try_instance(row, instance);
+      if (instance.ops > 1 && is_next()) (void)try_instance(row, instance);
+    }
+    sweep_style(row, *pattern, {.repeats_operands = true}, count);
+    if (has_constants(*pattern))
+      sweep_style(row, *pattern, {.has_exporter_values = true}, 64 * count);
+  }
+
+  /// Runs some of the graphs of a style that judge accepts.
+  void sweep_style(const PluginPattern& row, const Pattern& pattern, InstanceStyle style,
+                   size_t tries) {
+    size_t runs = 0;
+    for (Instance& instance : instances_of(pattern, context_.options().seed, tries, tries, style)) {
+      if (instance.ops > 1 && is_next() && runs < kStyled) runs += try_instance(row, instance);
     }
   }
 
-  void try_instance(const PluginPattern& row, const Instance& instance) {
+  /// Returns whether a kernel was run.
+  bool try_instance(const PluginPattern& row, const Instance& instance) {
     auto merged = as_composite(tested_, row, instance);
-    if (!merged.ok()) return process::send_line(cat("composites\t", merged.status().message()));
-    if (!*merged) return;
+    if (!merged.ok()) {
+      process::send_line(cat("composites\t", merged.status().message()));
+      return false;
+    }
+    if (!*merged) return false;
     FunctionTest test{cat(composite_name(*tested_.plugin, row), " as ", instance.label),
                       instance.module, **std::move(merged), instance.domains, "composites"};
     test.is_chain = true;
@@ -116,12 +155,38 @@ class SweepChild {
       auto* call = std::get_if<Call>(&node.kind);
       if (call && most_special(*call->op) != Special::kNans) test.special = Special::kDenormals;
     }
-    run(test);
+    test.is_watched = watched_.insert(&row).second;
+    const bool has_run = run(test);
+    if (has_run) note_ran(row, 1);
+    return has_run;
+  }
+
+  void sweep_example(const Example& example) {
+    process::doing(cat("partitioning the example ", example.name));
+    auto functions = example_functions(tested_, example, kExampleFunctions);
+    if (!functions.ok())
+      return process::send_line(
+          cat("examples\t", example.name, ": ", sentence(functions.status())));
+    for (ExampleFunction& one : *functions) {
+      if (is_next()) try_example(std::move(one));
+    }
+  }
+
+  void try_example(ExampleFunction one) {
+    FunctionTest test{one.label, std::move(one.reference), std::move(one.compiled), {}, "examples"};
+    test.domains.resize(test.reference.function("main").num_params());
+    test.is_chain = test.is_watched = true;
+    test.special = Special::kNone;
+    if (!run(test)) return;
+    for (const PluginPattern& row : tested_.plugin->patterns()) {
+      if (one.names.contains(composite_name(*tested_.plugin, row))) note_ran(row, 1);
+    }
   }
 
   const CheckContext& context_;
   LoadedPlugin tested_;
   uint64_t first_, item_ = 0, done_ = 0, total_ = 0;
+  std::set<const void*> watched_;  // ops and patterns of which a kernel was run many times
   ProcessState before_ = read_process_state();
 };
 
@@ -143,6 +208,9 @@ void read_line(std::string_view line, SweepResult& out) {
   std::string rest(line.substr(std::min(tab + 1, line.size())));
   if (check == "declined") {
     ++out.declined;
+  } else if (check == "ran") {
+    const size_t split = rest.find('\t');
+    out.ran[rest.substr(0, split)] += rest.ends_with("\t1") ? 1 : 0;
   } else if (check == "refused") {
     ++out.ops[rest].refused;
   } else if (check == "accepted") {

@@ -214,6 +214,9 @@ Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
   if (std::find(groups.begin(), groups.end(), 5) != groups.end()) {
     out.ops = context.sweep().ops;
     out.not_covered = ops_without_samples();
+    for (const auto& [pattern, n] : context.sweep().ran) {
+      if (n == 0) out.not_run.push_back(pattern);
+    }
   }
   return out;
 }

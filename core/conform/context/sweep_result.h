@@ -16,8 +16,9 @@ struct SweepResult {
   std::map<std::string, std::vector<std::string>> findings;  // by the name of the check
   std::map<std::string, uint64_t> tried;                     // by the name of the check: its runs
   std::map<std::string, OpCoverage> ops;
-  uint64_t declined = 0;  // by compile, after judge had accepted
-  std::string gave_up;    // the reason why samples were not tried, or empty
+  std::map<std::string, uint64_t> ran;  // kernels by the name of their pattern; 0: none was run
+  uint64_t declined = 0;                // by compile, after judge had accepted
+  std::string gave_up;                  // the reason why samples were not tried, or empty
 };
 
 }  // namespace byoc::conform

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conform/process/process_state.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -49,6 +50,13 @@ uint64_t float_mode() {
   mode |= uint64_t{_mm_getcsr() & ~kExceptionFlags} << 32;
 #endif
   return mode;
+}
+
+HeldMemory held_memory() {
+  const auto heap = ::mallinfo2();
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return {heap.uordblks + heap.hblkhd, pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE))};
 }
 
 ProcessState read_process_state() {

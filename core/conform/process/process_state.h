@@ -19,6 +19,12 @@ struct ProcessState {
 ProcessState read_process_state();
 /// Returns the rounding mode and the treatment of denormals, without the flags of exceptions.
 uint64_t float_mode();
+/// Memory that this process holds.
+struct HeldMemory {
+  uint64_t heap_bytes = 0;    // of malloc, in use
+  uint64_t mapped_bytes = 0;  // of address space
+};
+HeldMemory held_memory();
 /// Describes each change by its aspect: "threads" -> "leaves 1 thread running".
 std::map<std::string, std::string> differences(const ProcessState& before,
                                                const ProcessState& after);

@@ -7,8 +7,11 @@
 #include <random>
 #include <set>
 
+#include "byoc/base/literal.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/text.h"
+#include "core/conform/samples/attr_tests.h"
+#include "core/conform/samples/exporter_values.h"
 #include "core/conform/samples/operand_types.h"
 #include "core/region/pattern_tree.h"
 
@@ -33,7 +36,7 @@ const std::vector<Program>& samples_of(const OpDef& op) {
 /// of the pattern.
 class Maker {
  public:
-  Maker(uint64_t seed) : random_(seed) {}
+  Maker(uint64_t seed, InstanceStyle style) : random_(seed), style_(style) {}
 
   std::optional<Instance> make(const PatternNode& root) {
     find_shared(root);
@@ -49,6 +52,7 @@ class Maker {
     TypeId type;
     bool is_constant;
     Domain domain;
+    std::optional<double> value = {};  // of all elements
   };
   struct OpCall {
     const OpDef* op;
@@ -61,8 +65,29 @@ class Maker {
   uint64_t pick(uint64_t n) { return random_() % n; }
 
   Value leaf(TypeId type, bool is_constant, Domain domain) {
+    for (size_t k = 0; style_.repeats_operands && !is_constant && k < leaves_.size(); ++k) {
+      if (leaves_[k].type == type && !leaves_[k].is_constant) return value_of_leaf(k);
+    }
     leaves_.push_back({type, is_constant, domain});
-    return {{kLeafBase + static_cast<uint32_t>(leaves_.size() - 1), 0}, type};
+    return value_of_leaf(leaves_.size() - 1);
+  }
+  Value value_of_leaf(size_t k) const {
+    return {{kLeafBase + static_cast<uint32_t>(k), 0}, leaves_[k].type};
+  }
+
+  /// Makes the leaf of operand `k` of an op.
+  Value operand(const OpDef& op, const PatternNode::Op& spec, size_t k, TypeId type,
+                Domain domain) {
+    auto* constant = spec.has_args ? std::get_if<PatternNode::Const>(&spec.args[k].kind) : nullptr;
+    if (constant == nullptr) return leaf(type, false, domain);
+    const bool is_number =
+        style_.has_exporter_values && is_float(type->dtype) && *num_elements(type->shape) == 1;
+    const std::span<const double> values = exporter_values(op.name);
+    Value out = leaf(type, true, domain);
+    leaves_.back().value = constant->value;
+    if (!constant->value && is_number && !values.empty())
+      leaves_.back().value = values[std::min(pick(values.size()), pick(values.size()))];
+    return out;
   }
 
   /// Collects the names that "same" refers to: their values must exist before an op reads them.
@@ -189,13 +214,14 @@ class Maker {
     const Function& main = program.module.function("main");
     std::vector<Value> args;
     for (size_t k = 0; k < main.num_params(); ++k) {
-      const TypeId type = main.nodes[k].types[0];
-      bool constant = spec.has_args && is_constant(spec.args[k]);
+      TypeId type = main.nodes[k].types[0];
+      if (style_.has_exporter_values && spec.has_args && is_constant(spec.args[k]))
+        type = TensorType{type->dtype, {}};
       auto computed = spec.has_args && is_computed(spec.args[k])
                           ? node(spec.args[k], nullptr, &type)
                           : std::nullopt;
       if (failed_) return std::nullopt;
-      args.push_back(computed ? *computed : leaf(type, constant, program.domains[k]));
+      args.push_back(computed ? *computed : operand(op, spec, k, type, program.domains[k]));
       remember(spec, k, args.back());
     }
     return finish(op, spec, *std::get<Call>(main.nodes.back().kind).attrs, args);
@@ -247,7 +273,7 @@ class Maker {
                                  const std::vector<TypeId>& types) {
     std::vector<Value> all;
     for (size_t k = 0; k < args.size(); ++k) {
-      all.push_back(args[k] ? *args[k] : leaf(types[k], is_constant(spec.args[k]), {}));
+      all.push_back(args[k] ? *args[k] : operand(op, spec, k, types[k], {}));
       remember(spec, k, all.back());
     }
     return finish(op, spec, attrs, all);
@@ -262,6 +288,8 @@ class Maker {
     auto attrs = complete_attrs(op, {});
     if (!attrs.ok()) return fail();
     size_t first = pick(choices.size());
+    constexpr size_t kNumber = 1, kLastDim = 3;  // places in the list of partners
+    if (style_.has_exporter_values) first = pick(4) != 0 ? kNumber : kLastDim % choices.size();
     for (size_t n = 0; n < choices.size(); ++n) {
       TypeId choice = choices[(first + n) % choices.size()];
       std::vector<TypeId> types;
@@ -282,29 +310,8 @@ class Maker {
     return types ? of_leaves(op, spec, *attrs, args, *types) : fail();
   }
 
-  /// Returns `attrs` with the values that the pattern requires.
   Attrs constrained(const PatternNode::Op& spec, Attrs attrs) {
-    for (const AttrTest& test : spec.attrs) {
-      const AttrValue* have = attrs.find(test.name);
-      if (test.kind == AttrTest::kEquals || test.kind == AttrTest::kIn) {
-        attrs.set(test.name, test.values[pick(test.values.size())]);
-        continue;
-      }
-      double bound = std::get<double>(test.values[0]);
-      auto clamp = [&](double x) {
-        return test.kind == AttrTest::kMin ? std::max(x, bound) : std::min(x, bound);
-      };
-      if (!have) continue;
-      if (auto* i = std::get_if<int64_t>(have))
-        attrs.set(test.name, static_cast<int64_t>(clamp(static_cast<double>(*i))));
-      else if (auto* f = std::get_if<double>(have)) attrs.set(test.name, clamp(*f));
-      else if (auto* list = std::get_if<Ints>(have)) {
-        Ints values = *list;
-        for (int64_t& x : values) x = static_cast<int64_t>(clamp(static_cast<double>(x)));
-        attrs.set(test.name, values);
-      }
-    }
-    return attrs;
+    return with_tests(spec, std::move(attrs), [this](uint64_t n) { return pick(n); });
   }
 
   std::optional<Value> finish(const OpDef& op, const PatternNode::Op& spec, const Attrs& attrs,
@@ -350,12 +357,17 @@ class Maker {
 
   uint32_t add_constant(IRModule& module, Function& main, size_t k) const {
     const Leaf& leaf = leaves_[k];
-    auto buffer = Buffer::make(static_cast<size_t>(*size_bytes(*leaf.type)),
-                               [&](std::byte* to) { fill(to, *leaf.type, leaf.domain, 100 + k); });
+    auto buffer = Buffer::make(static_cast<size_t>(*size_bytes(*leaf.type)), [&](std::byte* to) {
+      if (!leaf.value) return fill(to, *leaf.type, leaf.domain, 100 + k);
+      const size_t size = dtype_size(leaf.type->dtype);
+      for (int64_t n = 0; n < *num_elements(leaf.type->shape); ++n)
+        (void)parse_element(cat(*leaf.value), leaf.type->dtype, to + static_cast<size_t>(n) * size);
+    });
     return main.add_constant(module.add_constant(std::move(buffer)), leaf.type);
   }
 
   std::mt19937_64 random_;
+  InstanceStyle style_;
   bool failed_ = false;
   std::vector<Leaf> leaves_;
   std::vector<OpCall> calls_;
@@ -366,11 +378,11 @@ class Maker {
 }  // namespace
 
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
-                                   size_t count) {
+                                   size_t count, InstanceStyle style) {
   std::vector<Instance> out;
   std::set<std::string> seen;
   for (size_t k = 0; k < tries && out.size() < count; ++k) {
-    auto instance = Maker(seed * 1000 + k).make(pattern.tree().root);
+    auto instance = Maker(seed * 1000 + k, style).make(pattern.tree().root);
     if (!instance) continue;
     const Function& main = instance->module.function("main");
     UseCounts uses(main);

@@ -16,9 +16,19 @@ struct Instance {
   size_t ops = 0;  // that the pattern matches
 };
 
+/// Ways to choose operands that random choices meet too seldom.
+struct InstanceStyle {
+  /// Constants are single numbers that exporters write for their op.
+  bool has_exporter_values = false;
+  /// Operands of one type are one value: multiply(x, x).
+  bool repeats_operands = false;
+};
+
 /// Makes `tries` graphs and returns at most `count` different ones that the host's matcher accepts.
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
-                                   size_t count);
+                                   size_t count, InstanceStyle style = {});
+/// Returns whether some operand of the pattern is a constant.
+bool has_constants(const Pattern& pattern);
 /// Returns the ops that the pattern names and the registry does not have.
 std::vector<std::string> unknown_ops(const Pattern& pattern);
 

@@ -8,32 +8,42 @@
 namespace byoc::conform {
 namespace {
 
-void collect_ops(const PatternNode& p, std::set<std::string>& out) {
+struct Contents {
+  std::set<std::string> ops;
+  bool has_constants = false;
+};
+
+void collect(const PatternNode& p, Contents& out) {
+  const auto all = [&out](const std::vector<PatternNode>& parts) {
+    for (const PatternNode& part : parts) collect(part, out);
+  };
   std::visit(overloaded{[&](const PatternNode::Op& op) {
-                          out.insert(op.op);
-                          for (const PatternNode& arg : op.args) collect_ops(arg, out);
+                          out.ops.insert(op.op);
+                          all(op.args);
                         },
-                        [&](const PatternNode::OneOf& one) {
-                          for (const PatternNode& choice : one.choices) collect_ops(choice, out);
-                        },
-                        [&](const PatternNode::Optional& chain) {
-                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
-                        },
-                        [&](const PatternNode::Repeat& chain) {
-                          for (const PatternNode& part : chain.parts) collect_ops(part, out);
-                        },
-                        [](const PatternNode::Any&) {}, [](const PatternNode::Const&) {},
-                        [](const PatternNode::Dollar&) {}, [](const PatternNode::Same&) {}},
+                        [&](const PatternNode::OneOf& one) { all(one.choices); },
+                        [&](const PatternNode::Optional& chain) { all(chain.parts); },
+                        [&](const PatternNode::Repeat& chain) { all(chain.parts); },
+                        [&](const PatternNode::Const&) { out.has_constants = true; },
+                        [](const PatternNode::Any&) {}, [](const PatternNode::Dollar&) {},
+                        [](const PatternNode::Same&) {}},
              p.kind);
+}
+
+Contents contents_of(const Pattern& pattern) {
+  Contents out;
+  collect(pattern.tree().root, out);
+  return out;
 }
 
 }  // namespace
 
 std::vector<std::string> unknown_ops(const Pattern& pattern) {
-  std::set<std::string> ops;
-  collect_ops(pattern.tree().root, ops);
+  std::set<std::string> ops = contents_of(pattern).ops;
   std::erase_if(ops, [](const std::string& op) { return all_ops().find(op) != nullptr; });
   return {ops.begin(), ops.end()};
 }
+
+bool has_constants(const Pattern& pattern) { return contents_of(pattern).has_constants; }
 
 }  // namespace byoc::conform

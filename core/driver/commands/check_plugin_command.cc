@@ -9,6 +9,7 @@
 #include "byoc/base/json.h"
 #include "core/conform/conform.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "runtime/cli/output.h"
 
@@ -25,7 +26,8 @@ struct CheckPluginFlags {
   std::vector<std::string> plugin_options;
   uint32_t timeout_s = 10;
   uint64_t seed = 1;
-  bool list = false;
+  std::vector<std::string> examples, shapes;
+  bool list = false, all_patterns = false;
 };
 
 constexpr std::string_view kWords[] = {"pass", "fail", "skip"};
@@ -82,6 +84,20 @@ Result<conform::Options> kit_options(const CheckPluginFlags& options) {
     }
     std::string name = text.substr(dot + 1, equals - dot - 1);
     out.options[text.substr(0, dot)][name] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+/// Reads the models of --example, which all get the extents of --shape that they have names for.
+Result<std::vector<conform::Example>> read_examples(const CheckPluginFlags& options) {
+  std::vector<conform::Example> out;
+  for (const std::string& path : options.examples) {
+    ModelOptions model;
+    model.model = path;
+    model[option::kShape] = options.shapes;
+    auto module = load_model(model);
+    if (!module.ok()) return std::move(module.status()).at(cat("--example ", path));
+    out.push_back({std::filesystem::path(path).filename().string(), *std::move(module)});
   }
   return out;
 }
@@ -148,6 +164,15 @@ std::string coverage_text(const Outcomes& outcomes, bool verbose) {
   return out;
 }
 
+/// Returns the last line; "" when a kernel of each pattern was run.
+std::string not_run_text(const Outcomes& outcomes, const cli::CommonOptions& common) {
+  if (outcomes.not_run.empty()) return "";
+  return cat(cli::paint("not run", kColors[static_cast<size_t>(Outcome::kSkip)],
+                        cli::use_color(common, cli::Stream::kOut)),
+             ": no kernel of ", joined(outcomes.not_run),
+             "; --example MODEL tries functions of a model with such ops\n");
+}
+
 Json to_json(const CheckPluginFlags& options, const Outcomes& outcomes, double wall_ns,
              bool interrupted) {
   Json checks = Json::array(), ops = Json::array();
@@ -176,6 +201,7 @@ Json to_json(const CheckPluginFlags& options, const Outcomes& outcomes, double w
           {"checks", checks},
           {"ops", ops},
           {"not_covered", outcomes.not_covered},
+          {"patterns_not_run", outcomes.not_run},
           {"wall_ns", wall_ns},
           {"interrupted", interrupted}};
 }
@@ -192,6 +218,19 @@ Result<int> list_checks(const cli::CommonOptions& common) {
   return cli::kDone;
 }
 
+/// Prints the sums of all checks, and returns the exit code.
+Result<int> finish(const CheckPluginFlags& options, const Outcomes& outcomes, double ns,
+                   const cli::CommonOptions& common) {
+  cli::print_text(
+      cat(coverage_text(outcomes, common.verbose), outcomes.id, outcomes.id.empty() ? "" : " ",
+          outcomes.version, outcomes.id.empty() ? "" : ": ", counts_text(outcomes), " (",
+          options.level, ", ", cli::format_time(ns), ")\n", not_run_text(outcomes, common)),
+      common);
+  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", to_json(options, outcomes, ns, false)));
+  const bool is_missing = options.all_patterns && !outcomes.not_run.empty();
+  return count(outcomes, Outcome::kFail) > 0 || is_missing ? cli::kFailed : cli::kDone;
+}
+
 Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonOptions& common) {
   using Clock = std::chrono::steady_clock;
   using namespace std::chrono_literals;
@@ -199,6 +238,7 @@ Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonO
   if (options.list) return list_checks(common);
   if (options.file.empty()) return cli::usage_error("no FILE given");
   BYOC_TRY(conform::Options kit, kit_options(options));
+  BYOC_TRY(kit.examples, read_examples(options));
   std::error_code error;
   if (kit.registered.empty() && !std::filesystem::exists(kit.path, error))
     return not_found(cat("cannot read ", options.file)).with_slug("file");
@@ -225,14 +265,7 @@ Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonO
     return cli::kInterrupted;
   }
   BYOC_TRY_STATUS(outcomes.status());
-  const double ns = wall_ns();
-  cli::print_text(
-      cat(coverage_text(*outcomes, common.verbose), outcomes->id, outcomes->id.empty() ? "" : " ",
-          outcomes->version, outcomes->id.empty() ? "" : ": ", counts_text(*outcomes), " (",
-          options.level, ", ", cli::format_time(ns), ")\n"),
-      common);
-  BYOC_TRY_STATUS(cli::print_json(common, "check-plugin", to_json(options, *outcomes, ns, false)));
-  return count(*outcomes, Outcome::kFail) > 0 ? cli::kFailed : cli::kDone;
+  return finish(options, *outcomes, wall_ns(), common);
 }
 
 }  // namespace
@@ -246,6 +279,8 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
                       {"byoc check-plugin build/libmychip.so --group 1,3", "two groups of them"},
                       {"byoc check-plugin build/libmychip.so --group correctness --level full -v",
                        "every dtype and shape; -v: all findings, and what was covered"},
+                      {"byoc check-plugin build/libmychip.so --example bert.onnx --shape N=1",
+                       "its functions of a model, too"},
                       {"byoc check-plugin --list", "the checks"}};
   command.options = {
       {"FILE", "", "the plugin's .so; in a program that has registered one, its id",
@@ -257,11 +292,23 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       {"--plugin-option", "ID.NAME=VALUE", "an option for the plugin", &options->plugin_options},
       {"--timeout", "SECONDS", "for one call into the plugin; longer is a failure (10)",
        &options->timeout_s},
-      {"--seed", "N", "of the operands' values (1)", &options->seed}};
+      {"--seed", "N", "of the operands' values (1)", &options->seed},
+      {"--example", "MODEL", "an .onnx or .ir file whose functions of the plugin are run, too",
+       &options->examples},
+      {"--shape", "NAME=DIMS", "extents of inputs of the examples, N=1", &options->shapes},
+      {"--all-patterns", "", "fail when no kernel of some pattern was run",
+       &options->all_patterns}};
   command.notes =
       "The plugin's code is loaded in child processes only.\n"
       "A program that registers a plugin checks it by byoc_command, before it starts threads.\n"
-      "The exit code is 1 when a check failed. A check is skipped when an earlier check that it "
+      "The exit code is 1 when a check failed, with --all-patterns also when a pattern is not "
+      "run:\n"
+      "the kit makes graphs of patterns from the types that ops allow, and constants that "
+      "exporters\n"
+      "write; what judge accepts of these is run. --timeout is for one call of any slot: a "
+      "compiler\n"
+      "that takes long for a function needs more.\n"
+      "A check is skipped when an earlier check that it "
       "needs did not pass.";
   command.run = [options, &common] { return run_check_plugin(*options, common); };
   return command;

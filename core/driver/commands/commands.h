@@ -29,6 +29,7 @@ cli::Command calibrate_command(const cli::CommonOptions& common);
 cli::Command tune_command(const cli::CommonOptions& common);
 /// The child processes of `byoc tune`; not among the commands that help lists.
 cli::Command tune_worker_command();
+cli::Command cache_command(const cli::CommonOptions& common);
 cli::Command doctor_command(const cli::CommonOptions& common);
 cli::Command new_plugin_command(const cli::CommonOptions& common);
 

@@ -46,13 +46,26 @@ std::vector<Work> work_of_modules(const Executable& executable) {
 }
 
 std::string modules_text(const Executable& executable) {
-  cli::Table table({"plugin", "version", ">functions", ">ops", ">flops", ">code"});
+  struct Row {
+    const ExternalModule* first;
+    Work work;
+    size_t functions = 0;
+    uint64_t code_bytes = 0;
+  };
+  std::vector<Row> rows;  // of each plugin, in order of appearance
   const std::vector<Work> work = work_of_modules(executable);
   for (size_t k = 0; k < work.size(); ++k) {
     const ExternalModule& module = executable.modules[k];
-    table.add({module.plugin, module.plugin_version, cat(module.functions.size()), cat(work[k].ops),
-               flops_text(work[k].flops), cli::format_mib(module.blob ? module.blob->size() : 0)});
+    auto row = std::ranges::find(rows, module.plugin, [](const Row& r) { return r.first->plugin; });
+    if (row == rows.end()) row = rows.insert(row, Row{&module});
+    row->work = {row->work.flops + work[k].flops, row->work.ops + work[k].ops};
+    row->functions += module.functions.size();
+    row->code_bytes += module.blob ? module.blob->size() : 0;
   }
+  cli::Table table({"plugin", "version", ">functions", ">ops", ">flops", ">code"});
+  for (const Row& row : rows)
+    table.add({row.first->plugin, row.first->plugin_version, cat(row.functions), cat(row.work.ops),
+               flops_text(row.work.flops), cli::format_mib(row.code_bytes)});
   return table.text();
 }
 
@@ -118,6 +131,7 @@ Json fields(const Sizes& sizes, const std::string& output, double compile_ns) {
                {"packed_bytes", packed_bytes(sizes)},
                {"modules", modules}};
   if (sizes.size() > 1) json["sizes"] = sizes_json(sizes);
+  if (const auto& fallback = sizes[0].executable.fallback) json["fallback"] = plugins_of(*fallback);
   return json;
 }
 
@@ -126,12 +140,23 @@ std::string arena_text(const Program& program) {
   return cat(cli::format_mib(program.arena_bytes), " arena");
 }
 
+/// Returns the line about the second program of a file.
+std::string fallback_text(const Executable& executable) {
+  if (!executable.fallback) return "";
+  std::string plugins;
+  for (const std::string& id : plugins_of(*executable.fallback))
+    plugins += cat(plugins.empty() ? "" : ", ", id);
+  return cat("fallback: ", executable.fallback->program.steps.size(), " steps by ", plugins, "\n");
+}
+
 std::string sizes_text(const Sizes& sizes) {
-  if (sizes.size() == 1) return modules_text(sizes[0].executable);
+  if (sizes.size() == 1)
+    return modules_text(sizes[0].executable) + fallback_text(sizes[0].executable);
   std::string out;
   for (const auto& [label, executable] : sizes) {
     out += cat("size ", label, ": ", executable.program.steps.size(), " steps, ",
-               arena_text(executable.program), "\n", modules_text(executable));
+               arena_text(executable.program), "\n", modules_text(executable),
+               fallback_text(executable));
   }
   return out;
 }

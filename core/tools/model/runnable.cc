@@ -78,6 +78,7 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
 std::set<std::string> plugins_of(const Executable& executable) {
   std::set<std::string> ids;
   for (const ExternalModule& module : executable.modules) ids.insert(module.plugin);
+  if (executable.fallback) ids.merge(plugins_of(*executable.fallback));
   return ids;
 }
 

@@ -45,6 +45,7 @@ struct CompileOptions {
   uint32_t threads = 1;                  ///< workers of a run
   uint32_t flags = 0;                    ///< byoc_compile_flags
   const Cancellation* cancel = nullptr;  ///< null: cannot be cancelled
+  uint32_t workers = 0;                  ///< of compile itself; 0: as many as `threads`
 };
 
 /// A layout a plugin computes in (byoc_layout).

@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,8 +58,8 @@ class LoadedModule {
   std::vector<Kernel> kernels_;
 };
 
-/// A usable plugin with one open instance. Thread-safe as stated in docs/plugin-abi.md ("Threads"):
-/// calls on one instance are serialised here, except `judge`, which is pure.
+/// A usable plugin with one open instance. Thread-safe as docs/plugin-abi.md has it ("Threads"):
+/// calls on one instance are serialised here, except `judge` and some plugins' `compile`.
 class Plugin {
  public:
   ~Plugin();
@@ -74,6 +77,9 @@ class Plugin {
   bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
   uint64_t max_ops() const;         ///< 0 in the table reads as 4096
   uint64_t max_bytes() const;       ///< 0: no limit
+  /// The hash of a file whose manifest has kept_compiles; "": compiled functions are not kept.
+  const std::string& kept_as() const { return kept_as_; }
+  bool has_parallel_compiles() const { return has_parallel_compiles_; }  ///< of the manifest
   /// The declared patterns.
   const std::vector<PluginPattern>& patterns() const { return patterns_; }
   bool has_judge() const;    ///< false: every match is taken
@@ -146,8 +152,9 @@ class Plugin {
                                    bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields that its version lacks are zero
   byoc_instance* instance_ = nullptr;
-  mutable std::mutex mutex_;
-  std::string id_, version_, path_, options_json_;
+  mutable std::shared_mutex mutex_;  // shared by calls of compile that may overlap
+  std::string id_, version_, path_, options_json_, kept_as_;
+  bool has_parallel_compiles_ = false;
   std::unique_ptr<isolate::RemotePlugin> remote_;  // null: its code runs in this process
   std::vector<PluginPattern> patterns_;
 };

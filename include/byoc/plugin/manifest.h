@@ -55,4 +55,9 @@
   BYOC_MANIFEST_NOTE(                                 \
       BYOC_MANIFEST_MEMBERS(id, version) ",\"priority\":" BYOC_MANIFEST_TEXT(priority) "}")
 
+/// BYOC_MANIFEST_WITH("id", "1.0.0", "\"kept_compiles\":true"): the same with optional members of
+/// docs/plugin-abi.md, a string literal, with commas between several.
+#define BYOC_MANIFEST_WITH(id, version, members) \
+  BYOC_MANIFEST_NOTE(BYOC_MANIFEST_MEMBERS(id, version) "," members "}")
+
 #endif

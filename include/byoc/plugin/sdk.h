@@ -5,3 +5,4 @@
 // byoc_add_plugin(). plugins/example is a template to copy. Other files of a plugin can include
 // sdk/plugin.h alone.
 #include "byoc/plugin/sdk/entry.h"
+#include "byoc/plugin/sdk/match.h"

@@ -114,6 +114,9 @@ struct Executable {
   std::map<ContentKey, std::shared_ptr<const Buffer>>
       constants;         ///< all that program and modules name
   std::string producer;  ///< "byoc 0.1.0"
+  /// The same model by other plugins, which a Session runs when a device of this one is gone. Null:
+  /// none. It has none itself.
+  std::shared_ptr<const Executable> fallback = {};
 
   /// Returns the user's names of the ops that a step runs.
   const std::vector<std::string>& locs(const Step& step) const {

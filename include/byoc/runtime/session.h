@@ -73,7 +73,9 @@ class Session {
   /// `compat` (kStaleArtifact, slug "stale-artifact") and loads every module; native ones are
   /// loaded without any plugin, unless they are not allowed (kPermissionDenied, slug
   /// "native-refused"). Nothing is half-loaded on failure. Constants that every kernel has copied,
-  /// or does not use, are released: executable().constants holds those still read.
+  /// or does not use, are released: executable().constants holds those still read. When a plugin or
+  /// its device is gone (kUnavailable), the executable's fallback is loaded in its place, with a
+  /// warning; without one the error (slug "device-unavailable") has the command that makes one.
   static Result<std::unique_ptr<Session>> load(Executable executable,
                                                std::shared_ptr<const PluginSet> plugins,
                                                const SessionOptions& options = {});
@@ -155,6 +157,9 @@ class Session {
   const SpanLog& spans(const Context& context) const;
 
  private:
+  static Result<std::unique_ptr<Session>> load_one(Executable executable,
+                                                   std::shared_ptr<const PluginSet> plugins,
+                                                   const SessionOptions& options);
   explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
 };

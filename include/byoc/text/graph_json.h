@@ -21,11 +21,14 @@
 
 namespace byoc {
 
+/// The names of a graph: the model's, or none, so that equal functions of any models have equal
+/// texts. Without names there is no "loc", and inputs, constants and functions are numbered.
+enum class GraphNames { kOfModel, kNumbers };
 /// Writes a function as plugins receive it: its Constant nodes become entries of "constants" in
 /// node order, and the composites it invokes are in "functions", each once. Appends to `out`;
 /// linear. `symbol` is the external name.
 void write_graph_json(const IRModule& module, const Function& function, Symbol symbol,
-                      std::string& out);
+                      std::string& out, GraphNames names = GraphNames::kOfModel);
 /// Returns the constants of that graph in the same order: those of `function`, then those
 /// inside the functions it invokes (merge_composites makes none there; a hand-written
 /// composite may have some).

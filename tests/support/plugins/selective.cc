@@ -28,15 +28,24 @@
 //                             implementations are called "loop 2", and results are the same
 //   computes=direct,fast      the same with a knob "compute"; costs=direct:20,fast:10 are its costs
 //   bad_loop=4                compile refuses this value of the knob as an invalid argument
+//   compile_ms=50             how long compile takes for each function; nothing when it is loaded
+//   compiled_to=FILE          compile appends "(" for each function when it begins, ")" at the end
+//   max_nodes=3               compile declines a function with more nodes at the first one too many
+//   apart=softmax>relu        compile declines a function with both, at a relu after a softmax
+//   leave=tanh,a.conv_relu    compile declines a function at the first of these ops and composites
+//   gone=FILE                 load fails while the file exists: the device is gone
 //   knobs=fail | knobs=bad    knobs returns an error | a space whose guess is outside of it
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "byoc/ir/visit.h"
 #include "byoc/op/evaluate.h"
@@ -244,6 +253,13 @@ class Selective : public Plugin {
       costs_[cost.substr(0, cost.find(':'))] = std::stod(cost.substr(cost.find(':') + 1));
     for (const std::string& est : in_order(options.get("est")))
       est_[est.substr(0, est.find(':'))] = std::stoull(est.substr(est.find(':') + 1));
+    compile_ms_ = std::stoi(options.get("compile_ms", "0"));
+    compiled_to_ = options.get("compiled_to");
+    max_nodes_ = std::stoull(options.get("max_nodes", "0"));
+    leave_ = split(options.get("leave"));
+    if (const std::string apart = options.get("apart"); !apart.empty())
+      apart_ = {apart.substr(0, apart.find('>')), apart.substr(apart.find('>') + 1)};
+    gone_ = options.get("gone");
     bad_loop_ = options.get("bad_loop");
     knobs_ = options.get("knobs");
     for (const auto& row : nlohmann::json::parse(options.get("patterns", "[]"))) {
@@ -290,6 +306,10 @@ class Selective : public Plugin {
   std::unique_ptr<Kernel> compile(Function& function) override {
     std::string name = counts_ ? "function " + std::to_string(++compiled_) : "";
     if (!loops_.empty()) name = knob_ + " " + loop_of(function);
+    if (!function.from_artifact) take_time();
+    else if (!gone_.empty() && std::filesystem::exists(gone_))
+      throw Error(BYOC_UNAVAILABLE, "the device is gone");
+    check_nodes(function.graph);
     if (names_one_of(function.graph, decline_))
       throw Declined("declined by its options" + (counts_ ? " (" + name + ")" : ""));
     auto bytes_of = [&](const byoc::ContentKey& key) -> std::shared_ptr<const byoc::Buffer> {
@@ -308,6 +328,33 @@ class Selective : public Plugin {
   }
 
  private:
+  void take_time() const {
+    note("(");
+    std::this_thread::sleep_for(std::chrono::milliseconds(compile_ms_));
+    note(")");
+  }
+  // Several processes append to one file.
+  void note(const char* text) const {
+    if (compiled_to_.empty()) return;
+    if (FILE* file = std::fopen(compiled_to_.c_str(), "a")) {
+      std::fputs(text, file);
+      std::fclose(file);
+    }
+  }
+  void check_nodes(const Graph& graph) const {
+    bool is_after = false;
+    for (size_t k = 0; k < graph.nodes.size(); ++k) {
+      const auto node = static_cast<int64_t>(k);
+      if (max_nodes_ != 0 && k == max_nodes_)
+        throw Declined("has room for " + std::to_string(max_nodes_) + " nodes", node);
+      if (is_after && graph.nodes[k].op == apart_.second)
+        throw Declined(apart_.second + " after " + apart_.first + " does not fit", node);
+      const Body* callee = graph.callee(graph.nodes[k]);
+      if (leave_.contains(callee ? callee->pattern : graph.nodes[k].op))
+        throw Declined("leaves it", node);
+      is_after = is_after || (!apart_.first.empty() && graph.nodes[k].op == apart_.first);
+    }
+  }
   std::string loop_of(const Function& function) const {
     if (function.point.empty()) return loops_[0];
     const auto at = function.point.find(knob_);
@@ -337,7 +384,7 @@ class Selective : public Plugin {
       return names.contains(node.op + "/" + std::to_string(graph.type(node.args[0]).rank()));
     });
   }
-  std::set<std::string> ops_, refuse_, reluctant_, decline_, slow_, poison_, poisoned_;
+  std::set<std::string> leave_, ops_, refuse_, reluctant_, decline_, slow_, poison_, poisoned_;
   Spoil spoil_;
   std::vector<Pattern> patterns_;
   std::vector<WantedLayout> layouts_;
@@ -345,10 +392,15 @@ class Selective : public Plugin {
   std::string bad_loop_, knobs_, knob_ = "loop";
   std::map<std::string, double> costs_;
   std::map<std::string, uint64_t> est_;
+  std::string compiled_to_, gone_;
+  std::pair<std::string, std::string> apart_;
+  int compile_ms_ = 0;
+  uint64_t max_nodes_ = 0;
   bool counts_ = false;
   size_t compiled_ = 0;  // calls of compile are serialised
 };
 
 }  // namespace
 
-BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS, .max_ops = MAX_OPS, .max_bytes = MAX_BYTES)
+BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS, .max_ops = MAX_OPS, .max_bytes = MAX_BYTES,
+            .kept_compiles = KEPT, .parallel_compiles = PARALLEL)

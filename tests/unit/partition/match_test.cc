@@ -101,6 +101,46 @@ TEST(MatchesAt, FollowsSharedValues) {
   EXPECT_THAT(no.at(swish, "m"), ElementsAre());
 }
 
+// The nearest f32 of sqrt(2) is 1.41421354; exporters also write it with fewer digits.
+TEST(MatchesAt, AConstantHasTheValueWithinItsTolerance) {
+  const auto divided_by = [](std::string_view constant) {
+    return graph(cat("fn main(%x: f32[2]) { %c = const(", constant,
+                     " %0 = divide(%x, %c) loc(\"d\") return %0 }"));
+  };
+  const auto pattern = [](std::string_view value) {
+    return cat(R"({"op":"divide","args":[{"any":true},{"const":true,"as":"c","value":)", value,
+               "}]}");
+  };
+  for (const char* wide :
+       {"1.41421354) : f32[]", "[1.4142, 1.4143]) : f32[2]", "1.4140625) : f16[]"})
+    EXPECT_THAT(divided_by(wide).at(pattern(R"(1.4142135,"rtol":1e-3)"), "d"), ElementsAre("d"))
+        << wide;
+  for (const char* other : {"1.5) : f32[]", "[1.4142135, 2.0]) : f32[2]", "nan) : f32[]"})
+    EXPECT_THAT(divided_by(other).at(pattern(R"(1.4142135,"rtol":1e-3)"), "d"), ElementsAre())
+        << other;
+  EXPECT_THAT(divided_by("1.41421354) : f32[]").at(pattern("1.41421356237"), "d"),
+              ElementsAre("d"));
+  EXPECT_THAT(divided_by("1.4142136) : f32[]").at(pattern("1.4142"), "d"), ElementsAre());
+  EXPECT_THAT(divided_by("-2.0) : f32[]").at(pattern("-2"), "d"), ElementsAre("d"));
+}
+
+TEST(MatchesAt, AnOperandThatIsNoConstantHasNoValue) {
+  Matched g = graph("fn main(%x: f32[2], %c: f32[]) { %0 = divide(%x, %c) loc(\"d\") return %0 }");
+  EXPECT_THAT(g.at(R"({"op":"divide","args":[{"any":true},{"const":true,"value":2}]})", "d"),
+              ElementsAre());
+}
+
+TEST(PatternSyntax, OfValuesOfConstants) {
+  const auto message = [](std::string_view constant) {
+    auto pattern = Pattern::parse(cat(R"({"op":"add","args":[{"any":true},)", constant, "]}"));
+    return pattern.ok() ? "" : cat(pattern.status().message(), " at ", pattern.status().where());
+  };
+  EXPECT_EQ(message(R"({"const":true,"value":"2"})"), "`value` must be a number at pattern/args/1");
+  EXPECT_EQ(message(R"({"const":true,"rtol":1e-3})"), "`rtol` needs `value` at pattern/args/1");
+  EXPECT_EQ(message(R"({"const":true,"value":2,"rtol":-1})"),
+            "`rtol` must be a number of at least 0 at pattern/args/1");
+}
+
 TEST(MatchesAt, AValueMatchedAsInputIsNoOpOfTheMatch) {
   Matched g = graph(
       R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");

@@ -19,21 +19,30 @@ struct PluginTraits {
   int64_t priority = 0;                      ///< among plugins; higher goes first
   uint64_t max_ops = 0, max_bytes = 0;       ///< limits of one region; 0: 4096 ops, no byte limit
   std::string_view vendor = "", build = "";  ///< reserved
+  /// A promise for the manifest: compiled functions depend on the request, the plugin's file and
+  /// the processor only, so that the host keeps them on disk.
+  bool kept_compiles = false;
+  /// Another one: several threads may call `compile` of one instance at once.
+  bool parallel_compiles = false;
 };
 
 namespace detail {
 
-/// The note that BYOC_MANIFEST writes, with the priority of the table, which is no literal. An
+/// The note that BYOC_MANIFEST writes, with the traits of a plugin, which are no literals. An
 /// aggregate: the compiler would put an object with a constructor into writable memory.
 template <size_t N>
 struct ManifestNote {
   uint32_t name_bytes, text_bytes, type;
   char name[(sizeof BYOC_MANIFEST_NOTE_NAME + 3) / 4 * 4];
-  char json[(N + sizeof ",\"priority\":-9223372036854775808}" + 3) / 4 * 4];
+  char json[(N +
+             sizeof ",\"kept_compiles\":true,\"parallel_compiles\":true,"
+                    "\"priority\":-9223372036854775808}" +
+             3) /
+            4 * 4];
 };
 
 template <size_t N>
-consteval ManifestNote<N> manifest_note(const char (&members)[N], int64_t priority) {
+consteval ManifestNote<N> manifest_note(const char (&members)[N], const PluginTraits& traits) {
   ManifestNote<N> note{sizeof BYOC_MANIFEST_NOTE_NAME,
                        sizeof note.json,
                        BYOC_MANIFEST_NOTE_TYPE,
@@ -41,7 +50,10 @@ consteval ManifestNote<N> manifest_note(const char (&members)[N], int64_t priori
                        {}};
   char* end = note.json;
   auto append = [&](std::string_view text) { end = std::copy(text.begin(), text.end(), end); };
+  const int64_t priority = traits.priority;
   append({members, N - 1});
+  if (traits.kept_compiles) append(",\"kept_compiles\":true");
+  if (traits.parallel_compiles) append(",\"parallel_compiles\":true");
   append(priority < 0 ? ",\"priority\":-" : ",\"priority\":");
   char digits[20] = {};
   size_t n = sizeof digits;
@@ -393,18 +405,18 @@ struct Glue {
 
 /// BYOC_PLUGIN(Class, "id", "1.0.0", .priority = 1): the manifest, the table and the entry of a
 /// plugin, once per plugin. Class is a Plugin; the last arguments are fields of PluginTraits.
-#define BYOC_PLUGIN(Class, id, version, ...)                                                   \
-  static constexpr auto byoc_manifest_note                                                     \
-      __attribute__((section(".note.byoc"), used, aligned(4))) =                               \
-          ::byoc::sdk::detail::manifest_note(BYOC_MANIFEST_MEMBERS(id, version),               \
-                                             ::byoc::sdk::PluginTraits{__VA_ARGS__}.priority); \
-  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                          \
-                                               const byoc_plugin** out) noexcept {             \
-    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table(       \
-        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                                  \
-    ::byoc::sdk::detail::host_pointer = host;                                                  \
-    return ::byoc::sdk::detail::guarded([&] {                                                  \
-      ::byoc::sdk::detail::check_understood(host->h);                                          \
-      *out = &kTable;                                                                          \
-    });                                                                                        \
+#define BYOC_PLUGIN(Class, id, version, ...)                                             \
+  static constexpr auto byoc_manifest_note                                               \
+      __attribute__((section(".note.byoc"), used, aligned(4))) =                         \
+          ::byoc::sdk::detail::manifest_note(BYOC_MANIFEST_MEMBERS(id, version),         \
+                                             ::byoc::sdk::PluginTraits{__VA_ARGS__});    \
+  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                    \
+                                               const byoc_plugin** out) noexcept {       \
+    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
+        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
+    ::byoc::sdk::detail::host_pointer = host;                                            \
+    return ::byoc::sdk::detail::guarded([&] {                                            \
+      ::byoc::sdk::detail::check_understood(host->h);                                    \
+      *out = &kTable;                                                                    \
+    });                                                                                  \
   }

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/llvm/store/file_store.h"
+#include "byoc/base/file_store.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <vector>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <tuple>
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/check.h"
 #include "byoc/base/status.h"
 
-namespace byoc::llvm_plugin {
+namespace byoc {
 namespace {
 
 constexpr std::string_view kMagic = "byoc-kept/1\n";
 constexpr size_t kHash = 32;           // digits
 constexpr uint64_t kFileBlock = 4096;  // a file takes this much of the disk at least
 // A byte for each block that processes put since one last trimmed the folder.
-constexpr const char* kGrowth = "/growth";
+constexpr const char* kGrowth = "growth";
+constexpr std::string_view kLock = ".lock";
+// The time between two attempts to get a lock that another process has.
+constexpr std::chrono::milliseconds kLockPoll{10};
 
 uint64_t blocks_of(uint64_t bytes) { return (bytes + kFileBlock - 1) / kFileBlock; }
 
@@ -76,20 +79,13 @@ void write_ours(const std::string& path, std::string_view bytes) {
 
 }  // namespace
 
-std::string FileStore::default_folder() {
-  const char* cache = ::secure_getenv("XDG_CACHE_HOME");
-  if (cache && cache[0] == '/') return cat(cache, "/byoc/llvm");
-  const char* home = ::secure_getenv("HOME");
-  return home && home[0] == '/' ? cat(home, "/.cache/byoc/llvm") : "";
-}
-
 std::string FileStore::path_of(const std::string& name) const {
   BYOC_CHECK(!folder_.empty(), "a store without a folder has no file of ", name);
-  return cat(folder_, "/", name, "-", compiler_);
+  return cat(folder_, "/", name, "-", maker_);
 }
 
-FileStore::FileStore(std::string folder, std::string compiler, uint64_t max_bytes)
-    : folder_(std::move(folder)), compiler_(std::move(compiler)), max_bytes_(max_bytes) {
+FileStore::FileStore(std::string folder, std::string maker, uint64_t max_bytes)
+    : folder_(std::move(folder)), maker_(std::move(maker)), max_bytes_(max_bytes) {
   if (folder_.empty()) return;
   std::error_code error;
   std::filesystem::path path(folder_);
@@ -115,7 +111,7 @@ void FileStore::put(const std::string& name, std::string_view bytes) const {
   const std::string packed = pack(name, bytes);
   write_ours(path_of(name), packed);
   const std::string growth(blocks_of(packed.size()), '.');
-  const int fd = ::open(cat(folder_, kGrowth).c_str(),
+  const int fd = ::open(cat(folder_, "/", kGrowth).c_str(),
                         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   has_new_ = ::write(fd, growth.data(), growth.size()) > 0;
@@ -124,33 +120,41 @@ void FileStore::put(const std::string& name, std::string_view bytes) const {
 
 bool FileStore::has_grown() const {
   struct stat info;
-  const std::string path = cat(folder_, kGrowth);
+  const std::string path = cat(folder_, "/", kGrowth);
   if (::lstat(path.c_str(), &info) != 0) return true;
   if (static_cast<uint64_t>(info.st_size) * kFileBlock <= max_bytes_ / 16) return false;
   ::unlink(path.c_str());
   return true;
 }
 
+std::vector<FileStore::File> FileStore::files_of(const std::string& folder) {
+  std::vector<File> out;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(folder, error);
+       !error && at != std::filesystem::end(at); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const size_t end = name.rfind('-');
+    if (end == name.npos || name.ends_with(kLock)) continue;
+    std::error_code gone;  // another process may trim at the same time
+    if (!at->is_regular_file(gone)) continue;
+    File file{at->path().string(), name.substr(0, end), at->file_size(gone), {}};
+    if (gone) continue;
+    file.used = at->last_write_time(gone);
+    if (!gone) out.push_back(std::move(file));
+  }
+  std::ranges::sort(out, [](const File& a, const File& b) {
+    return std::tie(a.used, a.path) < std::tie(b.used, b.path);
+  });
+  return out;
+}
+
 void FileStore::trim() const {
   if (!is_usable() || !has_new_.exchange(false) || !has_grown()) return;
-  struct File {
-    std::filesystem::file_time_type used;
-    std::filesystem::path path;
-    uint64_t bytes;
-  };
-  std::vector<File> files;
+  const std::vector<File> files = files_of(folder_);
   uint64_t total = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    std::error_code gone;  // another process may trim at the same time
-    if (!entry.is_regular_file(gone)) continue;
-    files.push_back({entry.last_write_time(gone), entry.path(), entry.file_size(gone)});
-    if (gone) files.pop_back();
-    else total += files.back().bytes;
-  }
+  for (const File& file : files) total += file.bytes;
   if (total <= max_bytes_) return;
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.used < b.used; });
+  std::error_code error;
   for (const File& file : files) {
     if (total <= max_bytes_ / 4 * 3) return;  // leaves room, so that not every compile trims
     BYOC_CHECK(file.bytes <= total, "a file of ", file.bytes, " bytes is among ", total);
@@ -158,8 +162,37 @@ void FileStore::trim() const {
   }
 }
 
+// The file is deleted while it is locked. A process that opened it before, and gets the lock then,
+// sees that its file has no name any more, and opens another one.
+FileStore::Lock::~Lock() {
+  if (file_ < 0) return;
+  ::unlink(path_.c_str());
+  ::close(file_);
+}
+
+std::optional<FileStore::Lock> FileStore::lock(const std::string& name,
+                                               const std::function<bool()>& is_cancelled) const {
+  if (!is_usable()) return std::nullopt;
+  const std::string path = cat(path_of(name), kLock);
+  while (!is_cancelled || !is_cancelled()) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return std::nullopt;
+    struct stat ours, named;
+    const bool is_locked = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+    const int error = errno;
+    if (is_locked && ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+        ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+      return Lock(fd, path);
+    ::close(fd);
+    if (is_locked) continue;
+    if (error != EWOULDBLOCK && error != EINTR) return std::nullopt;  // a file system without locks
+    std::this_thread::sleep_for(kLockPoll);
+  }
+  return std::nullopt;
+}
+
 std::string name_in_store(char prefix, std::string_view text) {
   return prefix + content_key(std::as_bytes(std::span(text))).hex();
 }
 
-}  // namespace byoc::llvm_plugin
+}  // namespace byoc

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin that takes GELU and layer norm in the pieces that exporters write: the kit runs both,
+// also those of example models, and each fault fails its own check.
+#include "byoc/base/json.h"
+#include "core/conform/samples/pattern_instances.h"
+#include "support/faults.h"
+#include "unit/driver/command.h"
+
+namespace byoc::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::vector<std::string> failed(const Json& json) {
+  std::vector<std::string> out;
+  for (const Json& check : json["checks"]) {
+    if (check["outcome"] == "fail") out.push_back(check["name"]);
+  }
+  return out;
+}
+
+Json row(const Json& json, const std::string& name) {
+  for (const Json& check : json["checks"]) {
+    if (check["name"] == name) return check;
+  }
+  return Json();
+}
+
+Json checked(const std::string& plugin, const std::string& arguments = "") {
+  return Byoc().json(cat("check-plugin ", fault_path(plugin), " ", arguments));
+}
+
+TEST(Pieces, BothPatternsAreRunWithTheConstantsThatJudgeRequires) {
+  const Json json = checked("pieces_none");
+  EXPECT_THAT(failed(json), IsEmpty()) << json.dump(1);
+  EXPECT_EQ(row(json, "composites")["outcome"], "pass") << json.dump(1);
+  EXPECT_THAT(json["patterns_not_run"], IsEmpty());
+  for (const char* check : {"memory", "time"}) EXPECT_EQ(row(json, check)["outcome"], "pass");
+}
+
+struct Wrong {
+  const char* fault;
+  const char* check;
+  const char* reason;
+};
+
+TEST(Pieces, EachFaultFailsItsOwnCheck) {
+  for (const Wrong& wrong : {Wrong{"pieces_gelu", "composites", "pieces.gelu as"},
+                             Wrong{"pieces_norm", "composites", "pieces.layer_norm as"},
+                             Wrong{"pieces_leaks", "memory", "each run keeps 655"},
+                             Wrong{"pieces_sleeps", "time", ": a run takes 8"},
+                             Wrong{"pieces_throws", "composites", "the chip is on fire"}}) {
+    const Json json = checked(wrong.fault);
+    EXPECT_THAT(failed(json), ElementsAre(wrong.check)) << wrong.fault << json.dump(1);
+    EXPECT_THAT(row(json, wrong.check)["reason"].get<std::string>(), HasSubstr(wrong.reason));
+  }
+}
+
+TEST(Pieces, ADeclineInCompileFailsNothingAndIsNamed) {
+  const Byoc byoc;
+  const std::string command = cat("check-plugin ", fault_path("pieces_declines"), " ");
+  const Ran ran = byoc(command);
+  EXPECT_EQ(ran.code, 0) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("0 failed"));
+  EXPECT_THAT(ran.out, HasSubstr("not run: no kernel of pieces.gelu pieces.layer_norm; --example"));
+  EXPECT_EQ(byoc(command + "--all-patterns").code, 1);
+  EXPECT_THAT(byoc(command + "-q").out, Not(HasSubstr("fail ")));
+}
+
+// GELU between other ops, which the plugin does not take.
+constexpr const char* kExample = R"(fn main(%x: f32[3,8]) {
+  %root = const(1.41421354) : f32[]
+  %one = const(1.0) : f32[]
+  %half = const(0.5) : f32[]
+  %0 = tanh(%x) loc("before")
+  %1 = divide(%0, %root) loc("scaled")
+  %2 = erf(%1) loc("erf")
+  %3 = add(%2, %one) loc("plus")
+  %4 = multiply(%0, %3) loc("times")
+  %5 = multiply(%4, %half) loc("gelu")
+  return %5
+})";
+
+TEST(Pieces, FunctionsOfExamplesAreRun) {
+  const Byoc byoc;
+  const std::string example = byoc.write("mlp.ir", kExample);
+  const Json good = checked("pieces_none", cat("--example ", example));
+  EXPECT_EQ(row(good, "examples")["outcome"], "pass") << good.dump(1);
+  EXPECT_THAT(row(good, "examples")["reason"].get<std::string>(), HasSubstr("1 function"));
+  const Json wrong = checked("pieces_gelu", cat("--example ", example));
+  EXPECT_THAT(failed(wrong), ElementsAre("composites", "examples"));
+  EXPECT_THAT(row(wrong, "examples")["reason"].get<std::string>(),
+              HasSubstr("mlp.ir: pieces_main_0: "));
+}
+
+TEST(Pieces, AnExampleThatCannotBeReadIsAnError) {
+  const Ran ran =
+      Byoc()(cat("check-plugin ", fault_path("pieces_none"), " --example nowhere.onnx"));
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("--example nowhere.onnx"));
+}
+
+TEST(Pieces, WithoutAnExampleThatCheckIsSkipped) {
+  EXPECT_EQ(row(checked("pieces_none"), "examples")["outcome"], "skip");
+}
+
+using namespace byoc::conform;
+
+TEST(Instances, RepeatOperands) {
+  auto pattern = Pattern::parse(
+      R"({"op":"add","args":[{"op":"multiply","args":[{"any":true},{"any":true}]},{"const":true}]})");
+  ASSERT_TRUE(pattern.ok());
+  const auto has_square = [](const Instance& instance) {
+    const Function& main = instance.module.function("main");
+    for (const Node& node : main.nodes) {
+      auto* call = std::get_if<Call>(&node.kind);
+      if (call && call->op->name == "multiply" && main.args(node)[0] == main.args(node)[1])
+        return true;
+    }
+    return false;
+  };
+  const auto repeated = instances_of(*pattern, 1, 64, 16, {.repeats_operands = true});
+  EXPECT_TRUE(std::any_of(repeated.begin(), repeated.end(), has_square));
+}
+
+TEST(Instances, HaveTheValuesOfThePattern) {
+  auto pattern = Pattern::parse(
+      R"({"op":"relu","args":[{"op":"divide","args":[{"any":true},{"const":true,"value":1.4142135,"rtol":1e-4}]}]})");
+  ASSERT_TRUE(pattern.ok());
+  EXPECT_THAT(instances_of(*pattern, 1, 64, 16), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace byoc::test
