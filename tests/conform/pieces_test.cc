@@ -30,12 +30,12 @@ Json row(const Json& json, const std::string& name) {
   return Json();
 }
 
-Json checked(const std::string& plugin, const std::string& arguments = "") {
+Json checked_pieces(const std::string& plugin, const std::string& arguments = "") {
   return Byoc().json(cat("check-plugin ", fault_path(plugin), " ", arguments));
 }
 
 TEST(Pieces, BothPatternsAreRunWithTheConstantsThatJudgeRequires) {
-  const Json json = checked("pieces_none");
+  const Json json = checked_pieces("pieces_none");
   EXPECT_THAT(failed(json), IsEmpty()) << json.dump(1);
   EXPECT_EQ(row(json, "composites")["outcome"], "pass") << json.dump(1);
   EXPECT_THAT(json["patterns_not_run"], IsEmpty());
@@ -54,7 +54,7 @@ TEST(Pieces, EachFaultFailsItsOwnCheck) {
                              Wrong{"pieces_leaks", "memory", "each run keeps 655"},
                              Wrong{"pieces_sleeps", "time", ": a run takes 8"},
                              Wrong{"pieces_throws", "composites", "the chip is on fire"}}) {
-    const Json json = checked(wrong.fault);
+    const Json json = checked_pieces(wrong.fault);
     EXPECT_THAT(failed(json), ElementsAre(wrong.check)) << wrong.fault << json.dump(1);
     EXPECT_THAT(row(json, wrong.check)["reason"].get<std::string>(), HasSubstr(wrong.reason));
   }
@@ -88,10 +88,10 @@ constexpr const char* kExample = R"(fn main(%x: f32[3,8]) {
 TEST(Pieces, FunctionsOfExamplesAreRun) {
   const Byoc byoc;
   const std::string example = byoc.write("mlp.ir", kExample);
-  const Json good = checked("pieces_none", cat("--example ", example));
+  const Json good = checked_pieces("pieces_none", cat("--example ", example));
   EXPECT_EQ(row(good, "examples")["outcome"], "pass") << good.dump(1);
   EXPECT_THAT(row(good, "examples")["reason"].get<std::string>(), HasSubstr("1 function"));
-  const Json wrong = checked("pieces_gelu", cat("--example ", example));
+  const Json wrong = checked_pieces("pieces_gelu", cat("--example ", example));
   EXPECT_THAT(failed(wrong), ElementsAre("composites", "examples"));
   EXPECT_THAT(row(wrong, "examples")["reason"].get<std::string>(),
               HasSubstr("mlp.ir: pieces_main_0: "));
@@ -105,7 +105,7 @@ TEST(Pieces, AnExampleThatCannotBeReadIsAnError) {
 }
 
 TEST(Pieces, WithoutAnExampleThatCheckIsSkipped) {
-  EXPECT_EQ(row(checked("pieces_none"), "examples")["outcome"], "skip");
+  EXPECT_EQ(row(checked_pieces("pieces_none"), "examples")["outcome"], "skip");
 }
 
 using namespace byoc::conform;

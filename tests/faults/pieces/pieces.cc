@@ -5,6 +5,7 @@
 // throws an error, and with -DBREAK_DECLINES compile declines what judge accepted.
 #include <byoc/plugin/sdk.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -65,7 +66,7 @@ class Kernel : public byoc::sdk::Kernel {
   }
   void run(const Call& call) const override {
 #if BREAK_LEAKS
-    static volatile void* kept = nullptr;
+    static std::atomic<void*> kept;  // so that the leak is not optimised out
     kept = std::calloc(1, 65536);
 #endif
 #if BREAK_SLEEPS
