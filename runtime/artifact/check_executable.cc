@@ -413,18 +413,4 @@ class Checker {
 
 Status check_executable(const Executable& executable) { return Checker(executable).run(); }
 
-Status check_fallback(const Executable& executable) {
-  const Executable* fallback = executable.fallback.get();
-  if (fallback == nullptr) return {};
-  if (fallback->fallback) return bad_executable("a fallback has a fallback");
-  const auto is_same = [](const NamedTensor& a, const NamedTensor& b) {
-    return a.name == b.name && a.type == b.type;
-  };
-  const Program &one = executable.program, &other = fallback->program;
-  if (!std::ranges::equal(one.inputs, other.inputs, is_same) ||
-      !std::ranges::equal(one.outputs, other.outputs, is_same))
-    return bad_executable("the fallback has other inputs or outputs");
-  return check_executable(*fallback).at("fallback");
-}
-
 }  // namespace byoc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives memory and copies the bytes that the sizes of a run need. It is not called for a run with
-// the sizes of the last one.
+// The types of outputs by the sizes of a run, and the memory and copies that these sizes need.
+// fit_sizes is not called for a run with the sizes of the last one.
 #include <algorithm>
 
 #include "runtime/session/bind.h"
@@ -91,6 +91,76 @@ Status fit_sizes(ContextState& context) {
   BYOC_TRY_STATUS(with_sizes(fit_workspace(context)));
   context.is_fitted = true;
   return {};
+}
+
+namespace {
+
+Status check_input_count(const Program& program, size_t count) {
+  if (count == program.run_inputs()) return {};
+  return invalid(cat("the model has ", program.run_inputs(), " inputs, ", count, " were given"))
+      .with_slug("input-count");
+}
+
+Status check_input_types(std::span<const DLTensor> inputs, const std::vector<NamedTensor>& wanted) {
+  for (size_t k = 0; k < inputs.size(); ++k)
+    BYOC_TRY_STATUS(check_type("input", inputs[k], wanted[k]));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TensorSpec>> Session::output_types(std::span<const DLTensor> inputs) const {
+  BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
+  std::vector<TensorSpec> out;
+  auto add_types = [&](const std::vector<NamedTensor>& outputs) {
+    for (size_t k = 0; k < program().run_outputs(); ++k) out.push_back(outputs[k].type);
+  };
+  if (state_->sizes.empty()) {
+    BYOC_TRY_STATUS(check_input_types(inputs, program().inputs));
+    add_types(program().outputs);
+    return out;
+  }
+  OpenViews views(state_->sizes, program());
+  BYOC_TRY_STATUS(views.update(inputs).status());
+  BYOC_TRY_STATUS(check_input_types(inputs, views.inputs()));
+  for (const NamedTensor& output : views.outputs())
+    BYOC_TRY_STATUS(bytes_of_tensor(output, views).status());
+  add_types(views.outputs());
+  return out;
+}
+
+Status Session::take_sizes(Context& context, std::span<const DLTensor> inputs) const {
+  BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
+  ContextState& state = *context.state_;
+  BYOC_TRY_STATUS(byoc::take_sizes(state, inputs));
+  return check_input_types(inputs, state.open ? state.open->inputs() : program().inputs);
+}
+
+std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {
+  const ContextState& state = *context.state_;
+  const std::vector<int64_t>& dims = (state.open ? state.open->outputs() : outputs())[k].type.dims;
+  const int64_t* now = context.state_->counted->dims({Place::kOutput, static_cast<uint32_t>(k), 0});
+  return {now != nullptr ? now : dims.data(), dims.size()};
+}
+
+void Session::set_profiling(Context& context, bool on) const {
+  ContextState& state = *context.state_;
+  state.profiling = on;
+  if (on && !state.spans) state.spans = std::make_unique<SpanRecorder>(state.steps.size());
+  for (size_t k = 0; k < state.steps.size(); ++k) {
+    uint64_t call_id = on ? state.spans->call_id(k) : 0;
+    state.steps[k].call.call_id = state.steps[k].native.call_id = call_id;
+    state.steps[k].call.flags = on ? BYOC_CALL_SPANS : 0;
+  }
+}
+
+std::span<const StepProfile> Session::profile(const Context& context) const {
+  return context.state_->profile;
+}
+
+const SpanLog& Session::spans(const Context& context) const {
+  static const SpanLog kNone;
+  return context.state_->spans ? context.state_->spans->log() : kNone;
 }
 
 }  // namespace byoc

@@ -83,6 +83,9 @@ constexpr SlugRow kRows[] = {
      "A plugin declined a candidate of placement in compile. It is measured by other plugins."},
     {"demo-data", "The files of `byoc demo` are not there. --data DIR names their folder."},
     {"demo-wrong", "The demo's answers are not the trainer's. `byoc verify` narrows it down."},
+    {"device-unavailable",
+     "The device that a part of the model was compiled for is not there, and the model has "
+     "no other form. The message has the command that compiles one, with --fallback."},
     {"dlpack-type", "A tensor of the program has a dtype that byoc does not have. Convert it."},
     {"dump", "A file of BYOC_DUMP cannot be written. Choose another folder."},
     {"entry-called",
@@ -272,6 +275,18 @@ constexpr SlugRow kRows[] = {
     {"stale-artifact",
      "The artifact was compiled for another machine or another version of a plugin. Compile the "
      "model again."},
+    {"state-broken",
+     "A run failed after a step had written this state in place. Set or reset it before the "
+     "next run; docs/state.md has the rules."},
+    {"state-in-use", "Another run, read or write uses the state now. One at a time may."},
+    {"state-shape", "A value for a state has another shape. The message has both."},
+    {"state-syntax",
+     "A pair is written PAST=PRESENT: an input, and the output with its next value. "
+     "docs/state.md has examples."},
+    {"state-twice", "An input or an output is in two pairs. Each belongs to one state."},
+    {"state-type",
+     "The two values of a state have other dtypes or shapes, or a size without a number. "
+     "docs/state.md has the rules."},
     {"strict",
      "--strict: a plugin declined a function that it had accepted. Leave --strict out, and the "
      "next plugin gets it."},
@@ -308,6 +323,9 @@ constexpr SlugRow kRows[] = {
      "reasons."},
     {"unknown-region", "The module has no region of that name or number."},
     {"unknown-slug", "No error has that slug. `byoc error --list` lists them."},
+    {"unknown-state",
+     "No state, input or output has that name, or --state auto finds no pair. The message "
+     "has the names."},
     {"unknown-target", "No target has that name. The message has those that there are."},
     {"usage", "The command line is not valid. `byoc COMMAND --help` has the options."},
     {"vs-float", "The float model of a comparison has other inputs or outputs."},

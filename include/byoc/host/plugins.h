@@ -6,8 +6,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -63,30 +61,27 @@ class LoadedModule {
 class Plugin {
  public:
   ~Plugin();
-  const std::string& id() const { return id_; }            ///< as in the manifest
-  const std::string& version() const { return version_; }  ///< as in the manifest
-  const std::string& path() const { return path_; }        ///< the file
-  /// The options that it was opened with, as JSON; "{}": none.
-  const std::string& options_json() const { return options_json_; }
-  int64_t priority() const;         ///< higher goes first
-  uint32_t flags() const;           ///< byoc_plugin_flags
-  bool is_default_codegen() const;  ///< has BYOC_PLUGIN_DEFAULT
-  bool takes_loops() const;         ///< has BYOC_PLUGIN_LOOPS
-  bool takes_counted() const;       ///< has BYOC_PLUGIN_COUNTED
-  bool takes_open_sizes() const;    ///< has BYOC_PLUGIN_OPEN_SIZES
-  bool is_horizontal() const;       ///< has BYOC_PLUGIN_HORIZONTAL
-  uint64_t max_ops() const;         ///< 0 in the table reads as 4096
-  uint64_t max_bytes() const;       ///< 0: no limit
+  const std::string& id() const { return id_; }                      ///< as in the manifest
+  const std::string& version() const { return version_; }            ///< as in the manifest
+  const std::string& path() const { return path_; }                  ///< the file
+  const std::string& options_json() const { return options_json_; }  ///< "{}": no options
+  int64_t priority() const;                                          ///< higher goes first
+  uint32_t flags() const;                                            ///< byoc_plugin_flags
+  bool is_default_codegen() const;                                   ///< has BYOC_PLUGIN_DEFAULT
+  bool takes_loops() const;                                          ///< has BYOC_PLUGIN_LOOPS
+  bool takes_counted() const;                                        ///< has BYOC_PLUGIN_COUNTED
+  bool takes_open_sizes() const;                                     ///< has BYOC_PLUGIN_OPEN_SIZES
+  bool is_horizontal() const;                                        ///< has BYOC_PLUGIN_HORIZONTAL
+  uint64_t max_ops() const;    ///< 0 in the table reads as 4096
+  uint64_t max_bytes() const;  ///< 0: no limit
   /// The hash of a file whose manifest has kept_compiles; "": compiled functions are not kept.
   const std::string& kept_as() const { return kept_as_; }
-  bool has_parallel_compiles() const { return has_parallel_compiles_; }  ///< of the manifest
-  /// The declared patterns.
-  const std::vector<PluginPattern>& patterns() const { return patterns_; }
+  bool has_parallel_compiles() const { return has_parallel_compiles_; }     ///< of the manifest
+  const std::vector<PluginPattern>& patterns() const { return patterns_; }  ///< declared
   bool has_judge() const;    ///< false: every match is taken
   bool is_isolated() const;  ///< its code runs in a process of its own (Isolation)
-  /// Returns the plugin's verdict on a candidate. `pattern` is an index into patterns(), or
-  /// BYOC_NO_PATTERN for a single op that no pattern names. With a machine, the verdict may have an
-  /// estimate for it.
+  /// Returns the verdict on a candidate, with an estimate for the machine where the plugin has one.
+  /// `pattern`: an index into patterns(), or BYOC_NO_PATTERN for an op that no pattern names.
   Result<Verdict> judge(uint32_t pattern, std::string_view candidate_json,
                         const byoc_machine* machine = nullptr) const;
   /// Compiles, reads kernel infos and saves: returns bytes, and no object of the plugin stays
@@ -127,6 +122,7 @@ class Plugin {
 
  private:
   friend struct PluginFile;
+  using Buffers = std::vector<std::shared_ptr<const Buffer>>;
   Plugin() = default;
   static Result<std::unique_ptr<Plugin>> open(const std::string& path, const byoc_plugin& table,
                                               std::string options_json);
@@ -142,14 +138,10 @@ class Plugin {
       const std::function<byoc_status*(const byoc_compile&, const byoc_sink&)>& call) const;
   Status compile_into(std::span<const CompileFunction> functions, const CompileOptions& options,
                       CompileResult& result) const;
-  Result<LoadedModule> load_module(const ExternalModule& module,
-                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                   uint32_t threads, const Cancellation* cancel,
-                                   bool allow_native) const;
-  Result<LoadedModule> load_remote(const ExternalModule& module,
-                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                   uint32_t threads, const Cancellation* cancel,
-                                   bool allow_native) const;
+  Result<LoadedModule> load_module(const ExternalModule&, const Buffers& constants,
+                                   uint32_t threads, const Cancellation*, bool allow_native) const;
+  Result<LoadedModule> load_remote(const ExternalModule&, const Buffers& constants,
+                                   uint32_t threads, const Cancellation*, bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields that its version lacks are zero
   byoc_instance* instance_ = nullptr;
   mutable std::shared_mutex mutex_;  // shared by calls of compile that may overlap
