@@ -329,7 +329,9 @@ Status CodegenRun::check_region(const std::string& id, Region region) const {
 // Returns the plugins that have functions to compile.
 Result<std::vector<CodegenRun::Work>> CodegenRun::works_of(const std::vector<std::string>& ids) {
   std::vector<Work> out;
+  std::set<std::string_view> known;  // a default codegen may be listed as well
   for (const std::string& id : ids) {
+    if (!known.insert(id).second) continue;
     const std::vector<Region> regions = regions_of(id);
     if (regions.empty()) continue;
     if (!context_.plugins)
