@@ -189,7 +189,7 @@ TEST(KernelCache, ReadsTheSizesOfFilesOnlyAfterAKernelWasPut) {
 TEST(KernelCache, ReadsTheSizesOfFilesOnlyAfterASixteenthOfTheRoomWasPut) {
   test::TempFolder folder;
   KernelCache cache(folder.file("kernels"), "one", 1 << 20);
-  const std::string large = folder.file("kernels/large");
+  const std::string large = folder.file("kernels/large-one");
   std::ofstream(large) << std::string(2 << 20, 'x');
   struct timespec long_ago[] = {{1000, 0}, {1000, 0}};
   ::utimensat(AT_FDCWD, large.c_str(), long_ago, 0);
