@@ -60,7 +60,7 @@ Answer check_surroundings(CheckContext& context) {
   Answer answer = found(context, "surroundings", "nothing ran");
   return answer.outcome == Outcome::kPass ? pass() : answer;
 }
-// What an op computes wrongly alone is reported once.
+// Reports an error of a single op once: not again in composites.
 Answer check_composites(CheckContext& context) {
   if (check_values(context).outcome == Outcome::kFail) return skip("single ops are wrong: values");
   return found(context, "composites", "takes no match of several ops");

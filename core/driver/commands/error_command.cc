@@ -33,7 +33,7 @@ Json json_of(const SlugRow& row) {
 
 Result<int> run_error(const ErrorFlags& options, const cli::CommonOptions& common) {
   if (options.slug.empty() && !options.list)
-    return cli::usage_error("name the slug of an error, the word in error[...]");
+    return cli::usage_error("name the slug of an error, the word in brackets after error");
   Json json = Json::array();
   std::string text;
   for (const SlugRow& row : slug_table()) {
@@ -57,10 +57,10 @@ cli::Command error_command(const cli::CommonOptions& common) {
   auto options = std::make_shared<ErrorFlags>();
   cli::Command command;
   command.name = "error";
-  command.about = "explain an error by its slug, the word in error[...]";
+  command.about = "explain an error by its slug, the word in brackets after error";
   command.examples = {{"byoc error symbolic-shape", "what it means, and what to do"},
                       {"byoc error --list", "all of them"}};
-  command.options = {{"SLUG", "", "the word in error[...]", &options->slug},
+  command.options = {{"SLUG", "", "the word in brackets after error", &options->slug},
                      {"--list", "", "explain all slugs", &options->list}};
   command.run = [options, &common] { return run_error(*options, common); };
   return command;
