@@ -25,7 +25,6 @@ function(byoc_c_library name)
     target_link_libraries(${name}_shared PRIVATE -Wl,--whole-archive,$<TARGET_FILE:${library}>,--no-whole-archive ${library})
     add_dependencies(${name}_shared ${library})
   endforeach()
-  # Pages of code and of constants adjoin, so that the file has no gaps.
-  target_link_options(${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,noseparate-code)
+  target_link_options(${name}_shared PRIVATE -Wl,--version-script=${map} -Wl,-z,defs -Wl,-z,nodelete)
   install(TARGETS ${name}_shared LIBRARY DESTINATION lib COMPONENT commands)
 endfunction()
