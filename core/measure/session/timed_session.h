@@ -26,6 +26,7 @@ class TimedSession {
   Status load_again();
   Status run() { return session_->run(*context_, in_, out_); }
   const Session& session() const { return *session_; }
+  const std::vector<Tensor>& inputs() const { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   double first_run_ns() const { return first_run_ns_; }
   const Context& context() const { return *context_; }

@@ -8,11 +8,6 @@
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::llvm_plugin::topi {
-namespace {
-
-constexpr int64_t kFunctionWork = 20;  // of an exp, against 1 of an addition
-
-}  // namespace
 
 bool has_var(const te::Expr& x, const te::Var& var) {
   bool out = false;
@@ -70,6 +65,15 @@ std::optional<te::Expr> offset_of(const te::Load& load) {
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var) {
   std::optional<te::Expr> offset = offset_of(load);
   return offset ? coefficient_of(te::simplify(*offset), var) : std::nullopt;
+}
+
+bool reads_each_once(const te::Compute& compute) {
+  for (const te::Load* load : loads_of(compute)) {
+    for (const te::Axis& axis : compute.axes) {
+      if (extent_of(axis) != 1 && stride_of(*load, axis.var) == 0) return false;
+    }
+  }
+  return true;
 }
 
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes) {

@@ -8,6 +8,8 @@
 
 namespace byoc::llvm_plugin::topi {
 
+inline constexpr int64_t kFunctionWork = 20;  // of an exp and the like, against 1 of an addition
+
 /// Returns the distinct loads in the values of a stage.
 std::vector<const te::Load*> loads_of(const te::Compute& compute);
 /// Returns the place of a load in elements; nullopt: the tensor's shape is not known.
@@ -18,6 +20,8 @@ std::optional<int64_t> coefficient_of(const te::Expr& x, const te::Var& var);
 /// Returns the number of elements by which the place of `load` moves when `var` goes up by one;
 /// nullopt: not constant.
 std::optional<int64_t> stride_of(const te::Load& load, const te::Var& var);
+/// Returns true when no element is read for several results, as products read them.
+bool reads_each_once(const te::Compute& compute);
 /// Returns true when every index is the axis of the same number: element i reads element i.
 bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
 /// Returns true when a stage has one value, or the elements of other tensors in the same order and

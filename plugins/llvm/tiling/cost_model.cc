@@ -22,7 +22,8 @@ constexpr double kRowsPerByte = 0.012;    // for one of rows that are prefetched
 constexpr double kAwaitedWeights = 3.5;   // times that for weights that tiles wait for
 constexpr double kFetchedWeights = 0.17;  // and for those that they prefetch while they compute
 constexpr double kPieceCycles = 40;       // for each separate piece of memory
-constexpr double kTileCycles = 400;       // to begin a tile
+constexpr double kTileCycles = 400;       // to begin a tile after a long one
+constexpr double kWindow = 256;           // operations of a tile that overlap with the next tile's
 constexpr double kChunkVector = 10.0;     // to add a vector of a chunk's sums to those before
 constexpr double kChunkRowVector = 8.0;   // the same in a row of a matrix
 constexpr double kConflictCycles = 0.5;   // for an element of a row whose line was evicted
@@ -165,7 +166,7 @@ class Cost {
     const Fill fill = filled(sums_, plan.tile, o, units, target_.l1_bytes);
     const auto chunks = static_cast<double>(sums_.c / plan.chunk);
     double total = fill.cycles * static_cast<double>(sums_.c * sums_.taps);
-    total += fill.tiles * chunks * kTileCycles;
+    total += fill.tiles * chunks * cycles_to_begin(plan);
     if (plan.chunk < sums_.c) total += fill.sums * (chunks * chunk_cycles() + kPassVector);
     // Weights of a tile are read once for a panel. When they do not stay in the first cache, they
     // are read again for each tile beside it.
@@ -183,6 +184,15 @@ class Cost {
     else if (input + weights > target_.l1_bytes * 3 / 4)
       total += l2_cycles() * chunks * o_tiles * static_cast<double>(input);
     return total;
+  }
+
+  // Returns the cycles in which a tile waits for its first rows and weights. The processor begins a
+  // tile while it computes as many operations of the one before as it keeps in flight.
+  double cycles_to_begin(const Plan& plan) const {
+    const auto vectors = static_cast<double>(plan.tile.vectors * sums_.registers);
+    const double operations = static_cast<double>(plan.chunk * sums_.taps) * vectors *
+                              static_cast<double>(plan.tile.cells + 1);
+    return kTileCycles * std::max(0.0, 1 - kWindow / operations);
   }
 
   // Returns the cost of reading from memory, which all panels of an image do at least once. In a

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLoad = 0.6;     // two a cycle, with occasional conflicts
 constexpr double kLatency = 4.6;  // of a multiply-add, 4, and losses of the schedule
+constexpr auto kMostOfOneCell = static_cast<int64_t>(2 * kLatency);  // two begin in a cycle
 
 double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
   double out = static_cast<double>(cells / width) * cycles_per_term(width, vectors);
@@ -49,7 +50,10 @@ RegisterTile best_tile(int64_t cells, int64_t vectors, int registers) {
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers, double slack) {
   BYOC_CHECK(slack >= 1, "tiles of at most ", slack, " times the least cost");
   std::vector<std::pair<double, RegisterTile>> all;
-  for (int64_t v = 1; v <= vectors; ++v) {
+  // One cell reads each weight once, at the speed of its cache: more sums than hide the latency
+  // only read from more places at once, and the hardware follows few of them.
+  const int64_t most = cells == 1 ? std::min(vectors, kMostOfOneCell) : vectors;
+  for (int64_t v = 1; v <= most; ++v) {
     for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c)
       all.emplace_back(cycles_of_tiles(cells, vectors, {c, v}), RegisterTile{c, v});
   }

@@ -25,7 +25,7 @@ RegisterTile best_tile(int64_t cells, int64_t vectors, int registers);
 
 /// Returns the tiles of at most `slack` times the cycles of the best, best first. Tiles at both
 /// ends may be smaller. The registers hold the sums, the shorter side's operands of a term, and one
-/// of the longer side's.
+/// of the longer side's. A single cell has no more sums at once than hide the latency.
 std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registers,
                                      double slack = 1.1);
 

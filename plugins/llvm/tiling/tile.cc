@@ -15,7 +15,6 @@ namespace {
 using te::Dag;
 using te::Schedule;
 
-constexpr int64_t kFunction = 20;     // operations of exp and the like
 constexpr int64_t kWrittenTerms = 8;  // of a matrix that is unpacked
 
 std::string name(const char* prefix, size_t axis) { return cat(prefix, axis); }
@@ -135,7 +134,7 @@ Result<std::string> Tiler::parallelise(const std::vector<std::string>& outer, si
 bool Tiler::ends_with_function() const {
   for (size_t s = what_.anchor + 1; s <= what_.result; ++s) {
     const te::Compute* compute = compute_of(dag_.stages[s]);
-    if (compute != nullptr && work_of(*compute) >= kFunction) return true;
+    if (compute != nullptr && work_of(*compute) >= kFunctionWork) return true;
   }
   return false;
 }

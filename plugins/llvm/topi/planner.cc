@@ -15,6 +15,9 @@ constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first ca
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
 constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the usual one
 constexpr int64_t kMostStreams = 8;   // that are stored in turns
+constexpr int64_t kVectors = 4;           // of an iteration of a long row
+constexpr int64_t kVectorsOfLongRow = 8;  // at least
+constexpr int64_t kLightWork = 2;         // operations per load
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
 /// The steps of some expressions, each with every axis of a stage.
@@ -94,6 +97,20 @@ std::optional<std::vector<Planner::Read>> Planner::reads_of(const te::Compute& o
     }
   }
   return out;
+}
+
+int64_t Planner::work_with_inlined(const te::Compute& own) const {
+  std::vector<const te::Compute*> met = {&own};
+  int64_t work = 0;
+  for (size_t k = 0; k < met.size(); ++k) {
+    work += work_of(*met[k]);
+    for (const te::Load* load : loads_of(*met[k])) {
+      const te::Stage& from = schedule_.dag().stages[te::stage_of(schedule_.dag(), load->tensor)];
+      const te::Compute* inner = is_inlined(from.name) ? compute(from.name) : nullptr;
+      if (inner && std::find(met.begin(), met.end(), inner) == met.end()) met.push_back(inner);
+    }
+  }
+  return work;
 }
 
 size_t Planner::flat_from(const te::Compute& own) const {
@@ -244,17 +261,24 @@ void Planner::plan_elementwise(const std::string& name) {
   if (loops.size() > 1) parallelize(name, {loops.begin(), loops.end() - 1}, rules_.grain);
 }
 
+// Returns true when loads and stores take longer than what is computed between them.
+bool Planner::is_light(const std::string& name) const {
+  const auto reads = reads_of(*compute(name));
+  return reads &&
+         work_with_inlined(*compute(name)) <= kLightWork * static_cast<int64_t>(reads->size());
+}
+
 // Vectorises the innermost loop, in iterations of several vectors where these have no dependences,
-// such as the remaining work on a row in the first cache.
+// such as the remaining work on a row in the first cache, or copies.
 void Planner::vectorize_inner(const std::string& name, bool has_rows) {
   std::string inner = schedule_.loops(name).back();
   const int64_t lanes = lanes_of(name);
   const bool is_flat = schedule_.loops(name).size() == 1;
   const int64_t row =
       is_flat ? elements_of(stage(name).outputs[0]) : extent_of(compute(name)->axes.back());
-  const bool is_long_row = has_rows && row >= 8 * lanes;
-  const int64_t vectors = rules_.vectors > 0 ? rules_.vectors : is_long_row ? 4 : 0;
-  const bool is_long = is_long_row || (rules_.vectors > 0 && row >= 2 * vectors * lanes);
+  const bool is_worth = row >= kVectorsOfLongRow * lanes && (has_rows || is_light(name));
+  const int64_t vectors = rules_.vectors > 0 ? rules_.vectors : is_worth ? kVectors : 0;
+  const bool is_long = is_worth || (rules_.vectors > 0 && row >= 2 * vectors * lanes);
   if (vectors > 0 && is_long && schedule_.split(name, inner, vectors * lanes).ok()) inner += ".i";
   (void)schedule_.vectorize(name, inner).ok();
 }

@@ -12,6 +12,7 @@ struct Tile {
   int64_t lanes = 1;             // of that axis, a vector or two
   std::vector<size_t> axes;      // written out, outer first
   std::vector<int64_t> factors;  // of those
+  bool is_of_chains = false;     // sums that share no operands
 };
 
 /// The numbers of the default schedule; by default those that are usually fast.
@@ -37,6 +38,7 @@ class Planner : StagedSchedule {
   /// it does not fit.
   bool plan_tiles(const std::string& reduction);
   std::optional<Tile> find_tile(const te::Compute& reduction, DType dtype) const;
+  void add_chains(const te::Compute& reduction, int64_t lanes, Tile& tile) const;
   std::vector<std::string> tile_loops(const std::string& stage, const Tile& tile);
   void plan_stage(const std::string& stage);
   void plan_elementwise(const std::string& stage);
@@ -46,6 +48,7 @@ class Planner : StagedSchedule {
   bool plan_streams(const std::string& stage);
   int64_t streams_of(const te::Compute& own) const;
   std::vector<Ints> strides_of(const te::Compute& own) const;
+  bool is_light(const std::string& stage) const;
   void vectorize_inner(const std::string& stage, bool has_rows);
   /// A load, in terms of these axes.
   struct Read {
@@ -55,6 +58,8 @@ class Planner : StagedSchedule {
   /// Returns the loads of a stage after inlining; nullopt where an inlined stage is not read
   /// element by element.
   std::optional<std::vector<Read>> reads_of(const te::Compute& own) const;
+  /// Returns the operations per element, with those of inlined stages.
+  int64_t work_with_inlined(const te::Compute& own) const;
   /// Returns the first axis from which on all are equivalent to one: every read moves
   /// evenly through them.
   size_t flat_from(const te::Compute& own) const;

@@ -7,6 +7,32 @@
 #include "plugins/llvm/topi/planner.h"
 
 namespace byoc::llvm_plugin::topi {
+namespace {
+
+// Vectors of sums that do not wait for each other: an addition takes about four cycles, and two
+// begin in each.
+constexpr int64_t kChains = 8;
+constexpr int64_t kWrittenTerms = 8;  // of such sums, without a loop
+
+}  // namespace
+
+// Reductions that read each element once, as means do, have no operands to share: they get as many
+// sums as keep the additions busy, first along memory.
+void Planner::add_chains(const te::Compute& own, int64_t lanes, Tile& tile) const {
+  tile.is_of_chains = true;
+  const int64_t along = extent_of(own.axes[tile.lanes_axis]);
+  int64_t vectors = std::max<int64_t>(tile.lanes / lanes, 1);
+  while (2 * vectors <= kChains && along % (2 * vectors * lanes) == 0) vectors *= 2;
+  tile.lanes = std::max(tile.lanes, vectors > 1 ? vectors * lanes : 0);
+  for (size_t k = own.axes.size(); k-- > 0 && vectors < kChains;) {
+    const int64_t extent = extent_of(own.axes[k]);
+    if (k == tile.lanes_axis || extent < 2) continue;
+    tile.axes.push_back(k);
+    tile.factors.push_back(tile_factor(extent, kChains / vectors));
+    return;
+  }
+}
+
 std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) const {
   auto loads = loads_of(own);
   Tile tile;
@@ -36,6 +62,8 @@ std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) cons
     if (auto axis = find_axis(0)) add(*axis, 2);
   }
   if (auto axis = find_axis(1)) add(*axis, left);
+  const bool has_function = work_with_inlined(own) >= kFunctionWork;
+  if (tile.axes.empty() && reads_each_once(own) && !has_function) add_chains(own, lanes, tile);
   return tile;
 }
 
@@ -89,6 +117,9 @@ bool Planner::plan_tiles(const std::string& name) {
   order.push_back(loops[tile->lanes_axis]);
   if (!schedule_.reorder(sums, order).ok()) return true;
   for (size_t axis : tile->axes) (void)schedule_.unroll(sums, loops[axis]).ok();
+  const te::Axis& terms = compute(sums)->reduce.back();
+  if (tile->is_of_chains && extent_of(terms) <= kWrittenTerms)
+    (void)schedule_.unroll(sums, loops.back()).ok();
   (void)schedule_.vectorize(sums, loops[tile->lanes_axis]).ok();
   parallelize(last, outer, rules_.grain);
   return true;

@@ -9,7 +9,6 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kFunctionWork = 20;  // operations of exp and the like
 constexpr int64_t kLongRow = 512;      // elements
 constexpr size_t kMostStages = 64;     // of Dags for which all choices are compared
 
@@ -35,16 +34,6 @@ PlanRules rules_at(const Point& point) {
   out.grain = number_at(point, "grain");
   out.block = number_at(point, "block");
   return out;
-}
-
-// Returns true when no reduction reads an element for several results, as products do.
-bool reads_each_once(const te::Compute& own) {
-  for (const te::Load* load : loads_of(own)) {
-    for (const te::Axis& axis : own.axes) {
-      if (extent_of(axis) != 1 && stride_of(*load, axis.var) == 0) return false;
-    }
-  }
-  return true;
 }
 
 /// The rows that a Dag reduces.

@@ -81,6 +81,12 @@ class OneNode {
     model.graph().mutable_node(0)->add_input(name);
     return *this;
   }
+  OneNode& scalar(const std::string& name, int64_t value) {
+    ints(model, name, {value});
+    model.graph().mutable_initializer(model.graph().initializer_size() - 1)->clear_dims();
+    model.graph().mutable_node(0)->add_input(name);
+    return *this;
+  }
   OneNode& constant(const std::string& name, const std::vector<float>& values) {
     model.initializer(name, {static_cast<int64_t>(values.size())}, values);
     model.graph().mutable_node(0)->add_input(name);

@@ -30,6 +30,48 @@ Converted along_axis(Graph& graph, const OnnxNode& node) {
   return call_same_op(graph, node, op.text);
 }
 
+/// Entries at first, first + step, ...
+struct Progression {
+  int64_t first = 0, step = 1, count = 1;
+};
+
+// Returns the entries of a dim that constant indices name, where they rise evenly.
+std::optional<Progression> progression_of(const Ints& indices, int64_t extent) {
+  if (indices.empty()) return std::nullopt;
+  auto entry = [&](size_t k) { return indices[k] < 0 ? indices[k] + extent : indices[k]; };
+  Progression out{entry(0), 1, static_cast<int64_t>(indices.size())};
+  if (indices.size() > 1) out.step = entry(1) - entry(0);
+  for (size_t k = 1; k < indices.size(); ++k) {
+    if (entry(k) - entry(k - 1) != out.step || out.step < 1) return std::nullopt;
+  }
+  return out;
+}
+
+// Gathers entries at evenly rising constant indices as a slice, which fuses with what reads it and
+// has no index to check when it runs.
+Converted gather(Graph& graph, const OnnxNode& node) {
+  const ValueId x = graph.input(0);
+  const TensorType type = graph.type(x);
+  const size_t rank_of_indices = graph.rank(graph.input(1));
+  const auto indices = graph.const_ints(graph.input(1));
+  BYOC_TRY(const size_t axis, normal_axis(node.i("axis", 0), type.shape.size()));
+  // tensors of one dim are mostly shapes, which are folded
+  if (!indices || rank_of_indices > 1 || type.shape.size() < 2 || !type.shape[axis].is_static())
+    return along_axis<"gather">(graph, node);
+  BYOC_TRY_STATUS(check_constant_indices(graph, graph.input(1), type.shape[axis]));
+  const auto entries = progression_of(*indices, type.shape[axis].extent());
+  if (!entries) return along_axis<"gather">(graph, node);
+  const auto at = static_cast<int64_t>(axis);
+  const int64_t end = entries->first + (entries->count - 1) * entries->step + 1;
+  ValueId y = graph.call("slice", {x},
+                         {{"starts", Ints{entries->first}},
+                          {"ends", Ints{end}},
+                          {"axes", Ints{at}},
+                          {"steps", Ints{entries->step}}});
+  if (rank_of_indices == 0) y = graph.call("squeeze", {y}, {{"axes", Ints{at}}});
+  return std::vector{y};
+}
+
 // Returns the single value of input k, which may have any numeric type.
 Result<int64_t> constant_number(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
   if (!node.has_input(k)) return invalid(cat("its input \"", what, "\" is missing"));
@@ -84,7 +126,7 @@ Converted non_max_suppression(Graph& graph, const OnnxNode& node) {
 }
 
 constexpr Row kIndexRows[] = {
-    {"Gather", 1, kNewest, along_axis<"gather">},
+    {"Gather", 1, kNewest, gather},
     {"GatherElements", 11, kNewest, along_axis<"gather_elements">},
     {"GatherND", 11, kNewest, renamed<"gather_nd">},
     {"Scatter", 9, 10, along_axis<"scatter_elements">},

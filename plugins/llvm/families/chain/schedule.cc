@@ -15,7 +15,6 @@ using topi::extent_at;
 using Loops = std::vector<std::string>;
 
 constexpr int64_t kMostWritten = 192;  // multiply-adds of a tile that are written out
-constexpr int64_t kFunction = 20;      // operations of exp and the like
 
 class Scheduler {
  public:
@@ -67,7 +66,7 @@ Status Scheduler::order_end(const Conv& conv, const Loops& cells) {
   bool has_function = false;
   for (size_t s = conv.sums + 1; s <= conv.last; ++s) {
     const te::Compute* compute = compute_of(dag_.stages[s]);
-    has_function |= compute != nullptr && topi::work_of(*compute) >= kFunction;
+    has_function |= compute != nullptr && topi::work_of(*compute) >= kFunctionWork;
   }
   for (const std::string& loop : cells) {
     if (!has_function) BYOC_TRY_STATUS(schedule_.unroll(name(conv.last), loop));

@@ -15,6 +15,8 @@ constexpr double kL2PerByte = 0.008;          // cycles that a byte of filters a
 constexpr double kL3PerByteOfLane = 0.00625;  // for filters that do not stay there
 constexpr double kMemoryPerByte = 0.11;       // for those that stay in no cache
 constexpr int64_t kSharedCache = 24 << 20;    // bytes that filters may use of the third cache
+constexpr int64_t kStreams = 6;               // places that the hardware fetches ahead from at once
+constexpr double kMoreStreams = 0.18;         // of the time to read filters, for each place more
 constexpr double kSpillPerByte = 0.04;        // for a byte of a batch that leaves the second cache
 constexpr double kTransformPerVector = 2.2;   // cycles per vector of products that is made or read
 constexpr double kVectorOfResult = 2;         // cycles to finish and to store a vector
@@ -31,8 +33,10 @@ double filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
   const double per_byte =
       bytes <= kSharedCache ? kL3PerByteOfLane * target.lanes(4) : kMemoryPerByte;
   const double places = static_cast<double>(std::min<int64_t>(vectors, 4));
-  return kL2PerByte * static_cast<double>(bytes - evicted) +
-         per_byte * static_cast<double>(evicted) * (1 + 4 / places) / 2;
+  const double missed = static_cast<double>(std::max<int64_t>(vectors - kStreams, 0));
+  return (kL2PerByte * static_cast<double>(bytes - evicted) +
+          per_byte * static_cast<double>(evicted) * (1 + 4 / places) / 2) *
+         (1 + kMoreStreams * missed);
 }
 
 // Returns the cycles of the products of `tiles` tiles.

@@ -11,10 +11,24 @@ using FloatList = std::vector<float>;
 
 TEST(GatherRow, ChecksConstantIndices) {
   OneNode fits("Gather", 13, {{3, 4}});
-  EXPECT_THAT(ops_of(fits.constant("i", List{-4, 3}).with("axis", -1)), HasSubstr("gather(%a, "));
+  EXPECT_THAT(ops_of(fits.constant("i", List{3, -4}).with("axis", -1)), HasSubstr("gather(%a, "));
   OneNode outside("Gather", 13, {{3, 4}});
   EXPECT_THAT(ops_of(outside.constant("i", List{0, 4}).with("axis", 1)),
               HasSubstr("index 4 is outside of a dim of 4 entries"));
+}
+
+TEST(GatherRow, SlicesAtConstantIndicesThatRiseEvenly) {
+  OneNode some("Gather", 13, {{3, 9}});
+  EXPECT_EQ(ops_of(some.constant("i", List{-8, 4, 7}).with("axis", -1)),
+            "%0 = slice(%a) {axes=[1], ends=[8], starts=[1], steps=[3]}\n");
+  OneNode one("Gather", 13, {{3, 9}});
+  EXPECT_EQ(ops_of(one.scalar("i", -1).with("axis", 1)),
+            "%0 = slice(%a) {axes=[1], ends=[9], starts=[8], steps=[1]}\n"
+            "%1 = squeeze(%0) {axes=[1]}\n");
+  for (const List& uneven : {List{0, 0}, List{2, 1}, List{0, 1, 3}}) {
+    OneNode node("Gather", 13, {{3, 9}});
+    EXPECT_THAT(ops_of(node.constant("i", uneven).with("axis", 1)), HasSubstr("gather(%a, "));
+  }
 }
 
 TEST(ScatterRow, HasTwoNames) {

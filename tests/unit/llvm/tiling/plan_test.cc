@@ -29,6 +29,12 @@ TEST(PlansOfProducts, KeepRowsOfATileInDifferentPlacesOfTheCache) {
   EXPECT_LE(best_plan(product(56, 4096), server()).tile.cells, 12);
 }
 
+// More sums of one row would read weights from more places at once than the hardware follows.
+TEST(PlansOfProducts, OfOneCellHaveNoMoreSumsThanHideTheLatency) {
+  for (const RegisterTile& tile : good_tiles(1, 60, 32)) EXPECT_LE(tile.vectors, 9);
+  EXPECT_EQ(good_tiles(1, 5, 32).front().vectors, 5);
+}
+
 TEST(PlansOfProducts, SumRowsThatAreReadAgainAtOnce) {
   for (int64_t k : {768, 3072, 4096}) {
     const Plan plan = best_plan(product(197, k), server());
