@@ -6,8 +6,8 @@
 // ones. Functions are the distinct ones of the given models, with their constants. All points of a
 // function run in turns in one process, each time in other memory; large constants are evicted from
 // the caches before. Results are compared with those of the first guess. Points that are slow in
-// the first rounds are left out of the later ones, functions of less than a microsecond of the
-// result.
+// the first rounds are left out of the later ones; functions of less than a microsecond are left
+// out of the result.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -98,6 +98,8 @@ class Graph {
   virtual std::vector<SizeEntry> size_entries(ValueId value) = 0;
   /// Returns the bounds of these entries; nullopt when one has none.
   virtual std::optional<Ints> upper_bounds(ValueId value) = 0;
+  /// Notes that the model reads the first `size` entries of `entries` of them.
+  virtual void note_table(Dim size, int64_t entries) = 0;
   /// Returns what makes the elements of a value known while the model is read, as the help of an
   /// error: options that bind the inputs and sizes that they depend on; "" for a constant.
   virtual std::string cure(ValueId value) = 0;

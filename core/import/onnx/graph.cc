@@ -225,6 +225,14 @@ ValueId GraphBuilder::make_sequence(Sequence sequence) {
   return value;
 }
 
+void GraphBuilder::note_table(Dim size, int64_t entries) {
+  const bool is_bounded = size.is_static() || size.is_expression() || size.is_counted() ||
+                          size.max() != Dim::kUnbounded;
+  if (is_bounded || entries < std::max<int64_t>(size.min(), 1)) return;
+  auto [found, is_new] = tables_.emplace(size.name().str(), entries);
+  if (!is_new) found->second = std::min(found->second, entries);
+}
+
 std::optional<Ints> GraphBuilder::const_ints(ValueId value) {
   const Buffer* buffer = data(value);
   if (buffer == nullptr || is_float(type(value).dtype)) return std::nullopt;

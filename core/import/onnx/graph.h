@@ -23,6 +23,9 @@ class GraphBuilder final : public Graph {
   /// Declares that the parameters are inputs of the model. `sizes` has the options that bind all
   /// open sizes, such as "--shape N=1"; it may be empty.
   void set_inputs(std::string sizes) { open_sizes_ = std::move(sizes); }
+  /// Returns the most that sizes without a bound can be: of the tables that note_table has noted,
+  /// the smallest, by the size's name.
+  const std::map<std::string, int64_t>& tables() const { return tables_; }
   /// Begins a node, to which the next calls belong. `operands`: nullopt for an omitted one.
   void begin_node(std::span<const Value> operands, const std::string& name);
   /// Returns the first error since begin_node; ok when there was none.
@@ -66,6 +69,7 @@ class GraphBuilder final : public Graph {
   std::optional<Ints> upper_bounds(ValueId value) override;
   std::optional<Dim> dim_of(ValueId value) override;
   std::string cure(ValueId value) override;
+  void note_table(Dim size, int64_t entries) override;
 
  private:
   ValueId fail(Status status);
@@ -100,6 +104,7 @@ class GraphBuilder final : public Graph {
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;
+  std::map<std::string, int64_t> tables_;
   std::map<ValueId, Sequence> sequences_;  // by a constant that no op reads
 };
 

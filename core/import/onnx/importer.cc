@@ -57,12 +57,18 @@ class Importer {
     GraphBuilder main_graph(module_, ops_);
     scopes_.enter(main_graph, proto_);
     BYOC_TRY_STATUS(add_inputs());
-    BYOC_TRY_STATUS(convert_nodes(proto_));
+    Status status = convert_nodes(proto_);
+    tables_ = main_graph.tables();
+    BYOC_TRY_STATUS(std::move(status));
     BYOC_TRY_STATUS(add_results());
     Function main = finish(std::move(main_graph));
     module_.functions.emplace("main", std::move(main));
     return std::move(module_);
   }
+
+  /// Returns after an error the most that sizes without a bound can be, by their names.
+  const std::map<std::string, int64_t>& tables() const { return tables_; }
+  void warn(std::string warning) { add_warning(warnings_, std::move(warning)); }
 
  private:
   Status read_opsets() {
@@ -293,16 +299,36 @@ class Importer {
   Opsets opsets_;
   Strings input_names_, output_names_, warnings_;
   std::vector<ValueId> results_;
-  std::string open_sizes_;         // options that bind them
+  std::string open_sizes_;  // options that bind them
+  std::map<std::string, int64_t> tables_;
   std::vector<Symbol> functions_;  // of control flow
   DoneNodes done_;
 };
+
+// Imports with upper bounds of sizes that have none: of a table of positions, the first entries
+// are read, and sizes beyond it would not fit what they are added to.
+Result<IRModule> import_limited(const std::string& path, const OpRegistry& ops,
+                                ImportOptions options,
+                                const std::map<std::string, int64_t>& tables) {
+  BYOC_TRY(ModelFile file, read_model_file(path));
+  for (const auto& [size, entries] : tables)
+    options.shapes.try_emplace(size, std::vector{GivenSize(1, entries)});
+  Importer importer(file, path, ops, options);
+  for (const auto& [size, entries] : tables)
+    importer.warn(cat("size ", size, " is at most ", entries, ": the model reads the first ", size,
+                      " entries of a table of ", entries));
+  return importer.run();
+}
 
 Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
                                 const ImportOptions& options) {
   try {
     BYOC_TRY(ModelFile file, read_model_file(path));
-    return Importer(file, path, ops, options).run();
+    Importer importer(file, path, ops, options);
+    Result<IRModule> module = importer.run();
+    if (module.ok() || importer.tables().empty()) return module;
+    Result<IRModule> limited = import_limited(path, ops, options, importer.tables());
+    return limited.ok() ? std::move(limited) : std::move(module);
   } catch (const std::bad_alloc&) {
     return no_memory();
   } catch (const std::exception& e) {  // of protobuf

@@ -75,7 +75,8 @@ OnnxModel positions() {
 }
 
 TEST(Cures, OpenSizesAreBound) {
-  EXPECT_THAT(help_of(positions()), HasSubstr("--shape B=1 --shape T=1"));
+  const ImportOptions larger{.shapes = {{"T", {GivenSize(1, 65)}}}};
+  EXPECT_THAT(help_of(positions(), larger), HasSubstr("--shape B=1"));
   EXPECT_EQ(help_of(positions(), {.shapes = {{"B", {2}}, {"T", {5}}}}), "accepted");
   EXPECT_EQ(help_of(positions(), {.shapes = {{"T", {5}}}}), "accepted");
 }
@@ -93,6 +94,19 @@ TEST(Cures, ErrorsOfKnownSizesHaveNone) {
   model.input("x", {2}).input("y", {3}).output("z");
   model.node("Add", {"x", "y"}, {"z"}, "sum");
   EXPECT_EQ(help_of(model), "");
+}
+
+TEST(Cures, ASizeWithoutABoundIsAtMostTheTableThatItReads) {
+  auto module = positions().import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_EQ(cat(*main.nodes[0].types[0]), "f32[B,1<=T<=64,8]");
+  EXPECT_THAT(main.attrs.strings("import_warnings"),
+              testing::ElementsAre(
+                  "size T is at most 64: the model reads the first T entries of a table of 64"));
+  ImportOptions larger;
+  larger.shapes["T"] = {GivenSize(1, 65)};
+  EXPECT_ERROR(positions().import(larger), "op-shape", "do not broadcast");
 }
 
 }  // namespace

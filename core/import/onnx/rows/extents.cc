@@ -296,13 +296,14 @@ Converted gathered_slice(Graph& graph, ValueId x, int64_t axis, int64_t cells) {
 }
 
 // Returns the open dim that a slice from a number to an open size has; nullopt for others.
-std::optional<Dim> open_slice_dim(Dim dim, const Cut& cut, size_t k) {
+std::optional<Dim> open_slice_dim(Graph& graph, Dim dim, const Cut& cut, size_t k) {
   const SizeEntry &start = cut.starts[k], &end = cut.ends[k];
   if (cut.steps[k] != 1 || !start.number || *start.number < 0 || *start.number > dim.min())
     return std::nullopt;
   const bool is_number = end.number && *end.number >= 0;
   if (dim.is_counted() || (!is_number && !(end.dim && is_open(*end.dim)))) return std::nullopt;
   const Dim first(*start.number);
+  if (!is_number && dim.is_static()) graph.note_table(*end.dim, dim.extent());
   Result<Dim> last = dim_min(dim, is_number ? Dim(*end.number) : *end.dim);
   if (last.ok()) last = dim_max(*last, first);
   const Result<Dim> out = last.ok() ? dim_difference(*last, first) : last;
@@ -316,7 +317,7 @@ std::optional<ValueId> open_slice(Graph& graph, ValueId x, const Cut& cut) {
   for (size_t k = 0; k < cut.axes.size(); ++k) {
     const Result<size_t> axis = normal_axis(cut.axes[k], shape.size());
     if (!axis.ok()) return std::nullopt;
-    const std::optional<Dim> dim = open_slice_dim(shape[*axis], cut, k);
+    const std::optional<Dim> dim = open_slice_dim(graph, shape[*axis], cut, k);
     if (!dim) return std::nullopt;
     shape[*axis] = *dim;
     starts.push_back(*cut.starts[k].number);

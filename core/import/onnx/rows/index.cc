@@ -3,6 +3,7 @@
 // elements demand.
 #include <algorithm>
 
+#include "byoc/ir/dim.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/same_op.h"
 
@@ -35,10 +36,15 @@ struct Progression {
   int64_t first = 0, step = 1, count = 1;
 };
 
-// Returns the entries of a dim that constant indices name, where they rise evenly.
-std::optional<Progression> progression_of(const Ints& indices, int64_t extent) {
-  if (indices.empty()) return std::nullopt;
-  auto entry = [&](size_t k) { return indices[k] < 0 ? indices[k] + extent : indices[k]; };
+// Returns the entries of a dim that constant indices name, where they rise evenly. Of an open dim
+// these are entries that it has in every run, from the front.
+std::optional<Progression> progression_of(const Ints& indices, Dim dim) {
+  const bool is_inside =
+      dim.is_static() || (is_open(dim) && std::ranges::all_of(indices, [&](auto k) {
+                            return k >= 0 && k < dim.min();
+                          }));
+  if (indices.empty() || !is_inside) return std::nullopt;
+  auto entry = [&](size_t k) { return indices[k] < 0 ? indices[k] + dim.extent() : indices[k]; };
   Progression out{entry(0), 1, static_cast<int64_t>(indices.size())};
   if (indices.size() > 1) out.step = entry(1) - entry(0);
   for (size_t k = 1; k < indices.size(); ++k) {
@@ -56,10 +62,10 @@ Converted gather(Graph& graph, const OnnxNode& node) {
   const auto indices = graph.const_ints(graph.input(1));
   BYOC_TRY(const size_t axis, normal_axis(node.i("axis", 0), type.shape.size()));
   // tensors of one dim are mostly shapes, which are folded
-  if (!indices || rank_of_indices > 1 || type.shape.size() < 2 || !type.shape[axis].is_static())
+  if (!indices || rank_of_indices > 1 || type.shape.size() < 2)
     return along_axis<"gather">(graph, node);
   BYOC_TRY_STATUS(check_constant_indices(graph, graph.input(1), type.shape[axis]));
-  const auto entries = progression_of(*indices, type.shape[axis].extent());
+  const auto entries = progression_of(*indices, type.shape[axis]);
   if (!entries) return along_axis<"gather">(graph, node);
   const auto at = static_cast<int64_t>(axis);
   const int64_t end = entries->first + (entries->count - 1) * entries->step + 1;

@@ -12,8 +12,8 @@
 namespace byoc {
 namespace {
 
-// Returns the loops of the means of an image [1, blocks, height, width, lanes] over its pixels, of
-// exp of it where that is wanted.
+// Returns the loops of the means of an image [1, blocks, height, width, lanes] over its pixels, or
+// of the means of exp of it.
 te::LoopFunction loops_of(const Shape& image, bool has_function) {
   IRModule module;
   FunctionBuilder f(module, all_ops());
