@@ -50,6 +50,7 @@ CLI::Option* add_option(CLI::App& app, const Option& option) {
 void build(const Command& command, CLI::App& app, std::vector<Built>& all) {
   app.set_help_flag();  // help is printed after parsing
   app.allow_extras();
+  app.require_subcommand(0, 1);  // in byoc error place, the second word is an argument
   Built built{&command, &app, {}};
   for (const Option& option : command.options) built.options.push_back(add_option(app, option));
   all.push_back(std::move(built));

@@ -84,6 +84,12 @@ TEST_F(CommandLine, TakesManyPositionalsAndTheCommandsExitCode) {
   EXPECT_EQ(err_, "");
 }
 
+TEST_F(CommandLine, ArgumentsMayBeNamesOfCommands) {
+  EXPECT_EQ(run({"check", "build", "check"}), 1);
+  EXPECT_EQ(ran_, "check");
+  EXPECT_THAT(files_, ElementsAre("build", "check"));
+}
+
 TEST_F(CommandLine, CommonOptionsStandBeforeOrAfterTheCommand) {
   EXPECT_EQ(run({"--json", "build", "m.onnx"}), 0);
   EXPECT_EQ(common_.json, "-");

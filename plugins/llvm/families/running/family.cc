@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums and products along an axis that is not the last: as many of adjacent lines at once
-// as registers hold the totals of.
+// as registers, or the first cache, hold the totals of.
 //   for lines l in blocks: total[l] = 0; for k: total[l] = total[l] + x[k, l], y[k, l] = total[l]
 #include <algorithm>
 
@@ -16,6 +16,9 @@ using te::Exprs;
 using te::Tensor;
 
 constexpr int64_t kVectors = 8;           // of totals: written out, so that they are registers
+constexpr int64_t kMostVectors = 128;     // of totals in the first cache
+constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kPartsPerThread = 2;
 constexpr int64_t kLeastLines = 4;        // that a vector is worth
 constexpr int64_t kLeastWork = 1 << 16;   // elements that a second thread is worth
 constexpr double kScalar = 6, kStep = 6;  // cycles of an element, which waits; of a vector
@@ -28,6 +31,7 @@ struct Lines {
   bool is_product = false, is_exclusive = false, is_reverse = false;
   int64_t lanes = 1;  // totals in a vector
   bool is_shared = false;
+  int64_t threads = 1;
   int64_t count(size_t first, size_t last) const {
     int64_t out = 1;
     for (size_t d = first; d < last; ++d) out *= shape[d];
@@ -35,7 +39,15 @@ struct Lines {
   }
   int64_t outer() const { return count(0, axis); }
   int64_t inner() const { return count(axis + 1, shape.size()); }
-  int64_t block() const { return std::min(inner(), kVectors * lanes); }
+  // Totals in registers, where the next elements of a block are soon in the same page. Rows of a
+  // page and more are read in long pieces: of short ones, each would miss the caches of addresses.
+  int64_t block() const {
+    const auto size = static_cast<int64_t>(dtype_size(dtype));
+    int64_t vectors = inner() * size < kPageBytes ? kVectors : kMostVectors;
+    auto parts = [&] { return outer() * (inner() / (vectors * lanes)); };
+    while (is_shared && vectors > kVectors && parts() < kPartsPerThread * threads) vectors /= 2;
+    return std::min(inner(), vectors * lanes);
+  }
 };
 
 std::optional<Lines> lines_of(const te::Site& site) {
@@ -49,6 +61,7 @@ std::optional<Lines> lines_of(const te::Site& site) {
   out.is_exclusive = site.attrs->b("exclusive", false);
   out.is_reverse = site.attrs->b("reverse", false);
   out.lanes = site.target->lanes(dtype_size(out.total));
+  out.threads = site.target->threads;
   const int64_t elements = out.count(0, out.shape.size());
   out.is_shared = site.target->threads > 1 && elements >= kLeastWork;
   if (elements == 0 || out.inner() < kLeastLines || out.lanes < 2) return std::nullopt;
