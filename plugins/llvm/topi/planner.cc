@@ -17,7 +17,7 @@ constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the us
 constexpr int64_t kMostStreams = 8;   // that are stored in turns
 constexpr int64_t kVectors = 4;           // of an iteration of a long row
 constexpr int64_t kVectorsOfLongRow = 8;  // at least
-constexpr int64_t kLightWork = 2;         // operations per load
+constexpr int64_t kLightWork = 2;         // operations per load and store
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
 /// The steps of some expressions, each with every axis of a stage.
@@ -265,7 +265,7 @@ void Planner::plan_elementwise(const std::string& name) {
 bool Planner::is_light(const std::string& name) const {
   const auto reads = reads_of(*compute(name));
   return reads &&
-         work_with_inlined(*compute(name)) <= kLightWork * static_cast<int64_t>(reads->size());
+         work_with_inlined(*compute(name)) <= kLightWork * static_cast<int64_t>(reads->size() + 1);
 }
 
 // Vectorises the innermost loop, in iterations of several vectors where these have no dependences,
