@@ -80,6 +80,19 @@ TEST(DeviceCopies, AreNoneWithoutADevice) {
   EXPECT_THAT(text, Not(HasSubstr("copy_to")));
 }
 
+TEST(DeviceCopies, AreMadeOfModulesThatWereWrittenAsText) {
+  ExternalFunction second = function_named("there_2", 2);
+  second.placement = {BYOC_PLACE_DEVICE, BYOC_PLACE_HOST, BYOC_PLACE_DEVICE};
+  const IRModule module =
+      with_functions(kDiamond, {function_named("there"), second, function_named("host")});
+  const std::string folder = testing::TempDir() + "/device_text.ir";
+  ASSERT_TRUE(write_module(module, folder).ok());
+  Result<IRModule> read = read_module(folder, all_ops());
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->external_mods[0].functions[1].device, (std::vector<uint32_t>{kDLExtDev, 0}));
+  EXPECT_EQ(read->external_mods[0].functions[1].placement, second.placement);
+}
+
 TEST(DeviceCopies, RefuseValuesWithSizesOfARun) {
   Result<IRModule> out = copy_to_devices(
       with_functions("fn main(%x: f32[N<=8]) {\n  %0 = call_dps_packed(@there, %x) : f32[N<=8]\n"
