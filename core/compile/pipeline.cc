@@ -120,6 +120,9 @@ std::vector<PassInfo> make_table() {
        {"place_declined", "choose_computes"}},
       {"place_declined", "", "ops that a plugin declined in run_codegen go to those after it",
        plain(place_declined)},
+      {"copy_to_devices", "",
+       "values that a device reads or writes are copied between it and the host",
+       plain(copy_to_devices)},
       {"plan_memory", "", "every tensor between steps gets its place in one arena",
        plain(plan_memory)},
   };
@@ -166,6 +169,7 @@ constexpr Row kRows[] = {
     {"inline_functions", 0, Args::kNone,
      "ops that a plugin declined are in functions of their own"},
     {"eliminate_dead_code", 0, Args::kNone, "constants that only compiled functions read"},
+    {"copy_to_devices", 0, Args::kNone, "the compiled functions and their devices are known"},
     {"plan_memory", 0, Args::kNone, "only externs are left: every live tensor is known"},
 };
 

@@ -69,6 +69,9 @@ void print_function(std::string& out, const ExternalFunction& function) {
   record.number("workspace_bytes", function.workspace_bytes);
   record.number("workspace_align", function.workspace_align, 1);
   record.number("flags", function.flags);
+  auto print_number = [&](uint32_t number) { print_to(out, number); };
+  record.list("device", function.device, print_number);
+  record.list("placement", function.placement, print_number);
   record.text("implementation", function.implementation);
   if (function.flops != 0) print_to(record.name("flops"), AttrValue(function.flops));
   record.number("ops", function.ops);

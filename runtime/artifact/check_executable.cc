@@ -7,15 +7,13 @@
 
 #include "byoc/runtime/stored_constants.h"
 #include "runtime/artifact/check_code.h"
+#include "runtime/artifact/check_devices.h"
 
 namespace byoc {
 namespace {
 
 constexpr uint64_t kMaxWorkspaceAlign = 4096;
-
-Status bad_executable(std::string message) {
-  return invalid(std::move(message)).with_slug("executable");
-}
+constexpr uint32_t kDeviceBlock = uint32_t{1} << 31;  // marks the number of a device in a Range
 
 /// Returns the bytes of a value. An open one has as many as a run gives it: they count as 0.
 /// Errors: those of size_bytes.
@@ -25,7 +23,7 @@ Result<int64_t> fixed_bytes(const TensorSpec& type) {
 
 /// The range [begin, end) of arena bytes that an argument uses.
 struct Range {
-  uint32_t block;  // 0 in a program without packing
+  uint32_t block;  // 0 in a program without packing; or kDeviceBlock and a device
   uint64_t begin, end;
   size_t argument;
 };
@@ -35,6 +33,12 @@ std::vector<Range> arena_ranges(const Program& program, const Step& step) {
   const bool is_packed = !program.packing.empty();
   for (size_t k = 0; k < step.args.size(); ++k) {
     const Place& place = step.args[k];
+    if (place.kind == Place::kDevice) {
+      const auto size = static_cast<uint64_t>(*size_bytes(step.types[k]));
+      if (size != 0)
+        ranges.push_back({kDeviceBlock | place.index, place.offset, place.offset + size, k});
+      continue;
+    }
     if (place.kind != Place::kArena) continue;
     if (is_packed && step.types[k].is_open()) {  // as many bytes as a run gives it
       ranges.push_back({place.index, place.offset, UINT64_MAX, k});
@@ -73,6 +77,7 @@ class Checker {
     BYOC_TRY_STATUS(check_signature());
     BYOC_TRY_STATUS(check_states());
     BYOC_TRY_STATUS(check_packing());
+    BYOC_TRY_STATUS(check_devices(program_));
     for (size_t k = 0; k < executable_.modules.size(); ++k) {
       BYOC_TRY_STATUS(check_module(executable_.modules[k]).at(cat("module ", k)));
     }
@@ -207,6 +212,7 @@ class Checker {
       return bad_executable(cat("workspace aligned to ", function.workspace_align,
                                 ", expected a power of two up to 4096"));
     }
+    BYOC_TRY_STATUS(check_device_facts(function));
     if (function.workspace_bytes > uint64_t{1} << 48)
       return bad_executable(cat("workspace of ", function.workspace_bytes, " bytes"));
     return {};
@@ -255,6 +261,7 @@ class Checker {
 
   Status check_operand(const Instruction& instruction, size_t index) {
     const Place& place = instruction.args[index];
+    if (place.kind == Place::kDevice) return bad_executable("an instruction uses a device");
     BYOC_TRY_STATUS(check_place(place, instruction.types[index]));
     const bool appends = instruction.kind == Instruction::kAppend && index == 1;
     if (!appends && !writes_operand(instruction.kind, index)) return check_read(place);
@@ -270,12 +277,13 @@ class Checker {
                                 step.n_in, " inputs"));
     }
     const ExternalFunction* function = nullptr;
-    if (step.module != Step::kHostExtern) {
+    if (step.is_compiled()) {
       BYOC_TRY_STATUS(find_function(step, function));
     }
     for (size_t k = 0; k < step.args.size(); ++k) {
       BYOC_TRY_STATUS(check_argument(step, k).at(cat("argument ", k)));
     }
+    BYOC_TRY_STATUS(check_placement(executable_, step, function));
     return check_overlaps(step, function);
   }
 
@@ -303,7 +311,7 @@ class Checker {
     BYOC_TRY_STATUS(check_place(place, step.types[index]));
     if (index < step.n_in) return check_read(place);
     if (place.kind == Place::kOutput) return mark_written(place.index);
-    if (place.kind == Place::kArena) return {};
+    if (place.kind == Place::kArena || place.kind == Place::kDevice) return {};
     return bad_executable("an input or constant would be written");
   }
 
@@ -325,6 +333,8 @@ class Checker {
       case Place::kConstant:
         return same("constant", program_.constants.size(),
                     [&](uint32_t k) { return program_.constants[k].type; });
+      case Place::kDevice:
+        return check_device_place(program_, place, type);
       case Place::kArena:
         break;
     }
@@ -397,6 +407,7 @@ class Checker {
   Status check_copy(const Copy& copy) {
     if (copy.output >= program_.outputs.size())
       return bad_executable(cat("output ", copy.output, " of ", program_.outputs.size()));
+    if (copy.from.kind == Place::kDevice) return bad_executable("its source is on a device");
     BYOC_TRY_STATUS(check_place(copy.from, program_.outputs[copy.output].type));
     BYOC_TRY_STATUS(check_read(copy.from));
     return mark_written(copy.output);

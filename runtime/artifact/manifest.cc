@@ -113,7 +113,7 @@ class Reader {
     return {};
   }
   static Status read(const Json& json, Place::Kind& out) {
-    return read_kind(json, Place::kArena, "a kind of place", out);
+    return read_kind(json, Place::kDevice, "a kind of place", out);
   }
   static Status read(const Json& json, Instruction::Kind& out) {
     return read_kind(json, Instruction::kEnd, "a kind of instruction", out);

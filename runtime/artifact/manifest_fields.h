@@ -29,6 +29,13 @@ void fields(Io& io, ProgramState& s) {
   io("rows", s.rows);
 }
 template <class Io>
+void fields(Io& io, ProgramDevice& d) {
+  io("plugin", d.plugin);
+  io("type", d.type);
+  io("id", d.id);
+  io("arena_bytes", d.arena_bytes);
+}
+template <class Io>
 void fields(Io& io, ProgramConstant& c) {
   io("key", c.key);
   io("type", c.type);
@@ -74,6 +81,7 @@ void fields(Io& io, Program& p) {
   io.optional("sizes", p.sizes);
   io.optional("packing", p.packing);
   io.optional("states", p.states);
+  io.optional("devices", p.devices);
 }
 template <class Io>
 void fields(Io& io, ExternalConstant& c) {
@@ -98,6 +106,8 @@ void fields(Io& io, ExternalFunction& f) {
   io("ops", f.ops);
   io("locs", f.locs);
   io.optional("sizes", f.sizes);
+  io.optional("device", f.device);
+  io.optional("placement", f.placement);
 }
 template <class Io>
 void fields(Io& io, ModuleRecord& r) {

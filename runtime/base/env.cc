@@ -33,6 +33,8 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_MACHINE", "",
      "file with the description of the machine that times are estimated for, in the form of "
      "share/byoc/machines; unset: shipped, known from before, or measured"},
+    {"BYOC_DEVICE_TIMEOUT_MS", "60000",
+     "the longest wait of a run for a device, in ms; 0: no limit"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},
     {"BYOC_TIME", "0", "1: print the time of every pass"},
     {"BYOC_SKIP", "", "passes to leave out, comma-separated"},

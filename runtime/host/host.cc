@@ -236,7 +236,7 @@ Status unless_cancelled(const Cancellation* cancel, std::string_view plugin, Sta
 }
 
 Status ConstantTable::add(const ExternalConstant& constant,
-                          const std::shared_ptr<const Buffer>& buffer) {
+                          const std::shared_ptr<const Buffer>& buffer, const void* on_device) {
   BYOC_TRY(int64_t bytes, size_bytes(constant.type));
   if (!buffer || buffer->size() != static_cast<size_t>(bytes)) {
     return Status(Code::kInternal,
@@ -256,6 +256,7 @@ Status ConstantTable::add(const ExternalConstant& constant,
   raw.name = {constant.name.data(), constant.name.size()};
   raw.ref = ref.get();
   raw.view = &ref->view;
+  raw.device_data = on_device;
   std::memcpy(raw.key, constant.key.bytes.data(), sizeof raw.key);
   refs_.push_back(std::move(ref));
   constants_.push_back(raw);

@@ -115,8 +115,10 @@ Status unless_cancelled(const Cancellation* cancel, std::string_view plugin, Sta
 /// Constants in the form of the ABI; must not move between data() and the call.
 class ConstantTable {
  public:
-  /// Errors: kInternal when the buffer is missing or too small for the type.
-  Status add(const ExternalConstant& constant, const std::shared_ptr<const Buffer>& buffer);
+  /// `on_device`: its address there, null for none. Errors: kInternal when the buffer is missing or
+  /// too small for the type.
+  Status add(const ExternalConstant& constant, const std::shared_ptr<const Buffer>& buffer,
+             const void* on_device = nullptr);
   const byoc_const* const* data();
   uint64_t size() const { return constants_.size(); }
 

@@ -34,9 +34,42 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
     return invalid(counts ? "has the flag OUT_SHAPES, the dims of its graph's outputs are numbers"
                           : "has no flag OUT_SHAPES, its graph has outputs with counted dims");
   }
-  if (info.device.device_type != kDLCPU && info.device.device_type != 0) {
-    return invalid(
-        cat("requires device type ", int{info.device.device_type}, ", only the CPU is supported"));
+  return {};
+}
+
+bool is_on_host(const DLDevice& device) {
+  return device.device_type == kDLCPU || device.device_type == 0;
+}
+
+/// Checks where the kernel runs, and where its arguments are.
+Status read_device(const byoc_plugin& table, const byoc_kernel_info& info, const KernelShape& shape,
+                   Kernel& kernel) {
+  const bool is_async = (info.flags & BYOC_KERNEL_ASYNC) != 0;
+  if (is_on_host(info.device)) {
+    if (is_async) return invalid("has the flag ASYNC, which kernels of the host do not have");
+    if (info.n_placement != 0) return invalid("gives a placement, and runs on the host");
+    return {};
+  }
+  if (table.device == nullptr) {
+    return invalid(cat("requires device type ", int{info.device.device_type},
+                       ", its plugin has no slots for devices"));
+  }
+  if (info.device.device_id < 0) return invalid(cat("requires the device ", info.device.device_id));
+  if (info.open_workspace.n != 0 || shape.gives_counted)
+    return invalid("runs on a device, with sizes that each run finds out");
+  kernel.device = {static_cast<uint32_t>(info.device.device_type),
+                   static_cast<uint32_t>(info.device.device_id)};
+  if (info.n_placement == 0) return {};
+  if (info.n_placement != uint64_t{shape.n_in} + shape.n_out || info.placement == nullptr)
+    return invalid(cat("places ", info.n_placement, " arguments, its graph has ",
+                       uint64_t{shape.n_in} + shape.n_out));
+  kernel.placement.assign(info.placement, info.placement + info.n_placement);
+  for (size_t k = 0; k < kernel.placement.size(); ++k) {
+    if (kernel.placement[k] > BYOC_PLACE_HOST)
+      return invalid(
+          cat("places argument ", k, " at ", int{kernel.placement[k]}, ", expected 0 or 1"));
+    if (is_async && k >= shape.n_in && kernel.placement[k] == BYOC_PLACE_HOST)
+      return invalid(cat("has the flag ASYNC, and output ", k - shape.n_in, " on the host"));
   }
   return {};
 }
@@ -67,18 +100,22 @@ Status read_const_use(const byoc_kernel_info& info, const KernelShape& shape, Ke
         cat("reports the use of ", info.n_consts, " constants, its graph has ", shape.n_consts));
   }
   for (size_t k = 0; k < shape.n_consts; ++k) {
-    if (info.const_use[k] > BYOC_CONST_PACKED) {
+    if (info.const_use[k] > BYOC_CONST_DEVICE) {
       return invalid(
-          cat("reports use ", info.const_use[k], " of constant ", k, ", expected 0 to 3"));
+          cat("reports use ", info.const_use[k], " of constant ", k, ", expected 0 to 4"));
     }
+    if (info.const_use[k] == BYOC_CONST_DEVICE && kernel.device.empty())
+      return invalid(cat("reads constant ", k, " on a device, and runs on the host"));
     kernel.const_use[k] = info.const_use[k];
   }
   return {};
 }
 
-Result<Kernel> checked(const byoc_kernel_info& info, const KernelShape& shape) {
+Result<Kernel> checked(const byoc_plugin& table, const byoc_kernel_info& info,
+                       const KernelShape& shape) {
   Kernel kernel;
   BYOC_TRY_STATUS(check_needs(info, shape));
+  BYOC_TRY_STATUS(read_device(table, info, shape, kernel));
   BYOC_TRY_STATUS(read_inplace(info, shape, kernel));
   BYOC_TRY_STATUS(read_const_use(info, shape, kernel));
   kernel.open_workspace = text_of(info.open_workspace);
@@ -107,7 +144,7 @@ Result<Kernel> read_kernel(const byoc_plugin& table, const std::string& id, byoc
   auto info = with_header<byoc_kernel_info>(BYOC_TAG_KERNEL_INFO);
   BYOC_TRY_STATUS(
       call_plugin(id, {"info", shape.symbol}, [&] { return table.info(handle, &info); }));
-  Result<Kernel> kernel = checked(info, shape);
+  Result<Kernel> kernel = checked(table, info, shape);
   if (!kernel.ok())
     return plugin_defect(id, cat("kernel \"", shape.symbol, "\" ", kernel.status().message()));
   kernel->handle = handle;

@@ -16,13 +16,15 @@ using Buffers = std::vector<std::shared_ptr<const Buffer>>;
 
 /// Lends one constant per distinct key, in order of first use. Returns their number.
 Result<size_t> lend_constants(const ExternalModule& module, const Buffers& buffers,
-                              ConstantTable& table) {
+                              const DeviceAddresses& on_device, ConstantTable& table) {
   std::map<ContentKey, size_t> seen;
   for (const ExternalFunction& function : module.functions) {
     for (const ExternalConstant& constant : function.constants) {
       size_t index = seen.size();
       if (!seen.emplace(constant.key, index).second) continue;
-      BYOC_TRY_STATUS(table.add(constant, index < buffers.size() ? buffers[index] : nullptr));
+      const auto there = on_device.find(constant.key);
+      BYOC_TRY_STATUS(table.add(constant, index < buffers.size() ? buffers[index] : nullptr,
+                                there == on_device.end() ? nullptr : there->second));
     }
   }
   return seen.size();
@@ -44,10 +46,19 @@ void lend_packed(const ExternalModule& module, const Buffers& buffers, size_t co
   };
 }
 
-/// Compares the in-place pairs with those that the kernel gave at compile, for which
+/// Compares the device and the in-place pairs with those that the kernel gave at compile, for which
 /// memory was planned.
-Status check_pairs_kept(const std::string& id, const ExternalFunction& function,
-                        const LoadedModule::Kernel& kernel) {
+Status check_kept(const std::string& id, const ExternalFunction& function,
+                  const LoadedModule::Kernel& kernel) {
+  const bool is_async = (kernel.flags & BYOC_KERNEL_ASYNC) != 0;
+  if (kernel.device != function.device || kernel.placement != function.placement ||
+      is_async != ((function.flags & BYOC_KERNEL_ASYNC) != 0)) {
+    return Status(Code::kStaleArtifact,
+                  cat(id, ": kernel \"", function.symbol,
+                      "\" runs on another device, or has its arguments in another place"))
+        .with_slug("stale-artifact")
+        .with_help("compile the model again with this version of the plugin");
+  }
   for (const auto& pair : function.inplace) {
     if (std::find(kernel.inplace.begin(), kernel.inplace.end(), pair) != kernel.inplace.end())
       continue;
@@ -89,11 +100,11 @@ LoadedModule::~LoadedModule() {
 
 Result<LoadedModule> Plugin::load(const ExternalModule& module,
                                   const std::vector<std::shared_ptr<const Buffer>>& constants,
-                                  uint32_t threads, const Cancellation* cancel,
-                                  bool allow_native) const {
+                                  uint32_t threads, const Cancellation* cancel, bool allow_native,
+                                  const DeviceAddresses& on_device) const {
   try {
     if (remote_) return load_remote(module, constants, threads, cancel, allow_native);
-    return load_module(module, constants, threads, cancel, allow_native);
+    return load_module(module, constants, threads, cancel, allow_native, on_device);
   } catch (const std::bad_alloc&) {
     return Status(Code::kResourceExhausted, cat(id_, ": out of memory")).with_slug("no-memory");
   }
@@ -114,9 +125,10 @@ Result<LoadedModule> Plugin::load_remote(
 
 Result<LoadedModule> Plugin::load_module(
     const ExternalModule& module, const std::vector<std::shared_ptr<const Buffer>>& constants,
-    uint32_t threads, const Cancellation* cancel, bool allow_native) const {
+    uint32_t threads, const Cancellation* cancel, bool allow_native,
+    const DeviceAddresses& on_device) const {
   ConstantTable table;
-  BYOC_TRY(const size_t lent, lend_constants(module, constants, table));
+  BYOC_TRY(const size_t lent, lend_constants(module, constants, on_device, table));
   auto raw = with_header<byoc_load>(BYOC_TAG_LOAD);
   if (module.blob) raw.blob = {module.blob->data(), module.blob->size()};
   raw.compat = to_str(module.compat);
@@ -143,7 +155,7 @@ Result<LoadedModule> Plugin::load_module(
     KernelShape shape{function.symbol, function.n_in, function.n_out, function.constants.size(),
                       (function.flags & BYOC_KERNEL_OUT_SHAPES) != 0};
     BYOC_TRY(LoadedModule::Kernel kernel, read_kernel(table_, id_, handle, shape));
-    BYOC_TRY_STATUS(check_pairs_kept(id_, function, kernel));
+    BYOC_TRY_STATUS(check_kept(id_, function, kernel));
     loaded.kernels_.push_back(std::move(kernel));
   }
   return loaded;

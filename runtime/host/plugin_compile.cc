@@ -98,6 +98,8 @@ ExternalFunction describe(const CompileFunction& function, LoadedModule::Kernel 
   out.workspace_align = kernel.workspace_align;
   out.flags = kernel.flags;
   out.implementation = std::move(kernel.implementation);
+  out.device = std::move(kernel.device);
+  out.placement = std::move(kernel.placement);
   return out;
 }
 

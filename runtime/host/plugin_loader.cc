@@ -75,6 +75,14 @@ constexpr Slot kRequired[] = {BYOC_SLOT(open),    BYOC_SLOT(close), BYOC_SLOT(pa
                               BYOC_SLOT(kernel),  BYOC_SLOT(info),  BYOC_SLOT(run),
                               BYOC_SLOT(release)};
 #undef BYOC_SLOT
+#define BYOC_SLOT(name) \
+  { #name, offsetof(byoc_device_table, name) }
+constexpr Slot kDeviceSlots[] = {
+    BYOC_SLOT(devices),      BYOC_SLOT(dev_alloc),   BYOC_SLOT(dev_free),  BYOC_SLOT(copy),
+    BYOC_SLOT(stream_new),   BYOC_SLOT(stream_free), BYOC_SLOT(event_new), BYOC_SLOT(event_free),
+    BYOC_SLOT(event_record), BYOC_SLOT(event_wait),  BYOC_SLOT(event_sync)};
+#undef BYOC_SLOT
+constexpr uint32_t kMinorOfDevices = 10;
 
 // Never destroyed: threads may still run when the program ends.
 std::mutex& registry_mutex = *new std::mutex;
@@ -136,6 +144,26 @@ Status check_table_identity(const byoc_plugin& table, const PluginManifest& mani
     return invalid(cat("its table has priority ", table.priority, ", its manifest ",
                        *manifest.priority))
         .with_help("give both the same priority; BYOC_PLUGIN does");
+  }
+  return {};
+}
+
+Status check_device_table(const byoc_plugin& table) {
+  const byoc_device_table* device = table.device;
+  if (device == nullptr) return {};
+  if (device->h.tag != BYOC_TAG_DEVICE_TABLE || device->h.size < sizeof *device)
+    return invalid("its table of devices is no byoc_device_table")
+        .with_help("set h.tag to BYOC_TAG_DEVICE_TABLE and h.size to sizeof(byoc_device_table)");
+  if (table.min_host_minor < kMinorOfDevices)
+    return invalid(cat("it has devices, and works with hosts of minor ", table.min_host_minor))
+        .with_help(cat("set min_host_minor to ", kMinorOfDevices,
+                       ": older hosts would pass their own memory to its kernels"));
+  for (const Slot& slot : kDeviceSlots) {
+    void* pointer = nullptr;
+    std::memcpy(&pointer, reinterpret_cast<const char*>(device) + slot.offset, sizeof pointer);
+    if (!pointer)
+      return invalid(cat("its table of devices has no \"", slot.name, "\""))
+          .with_help("a table of devices has all slots");
   }
   return {};
 }
@@ -214,6 +242,7 @@ Result<byoc_plugin> table_of_entry(byoc_plugin_entry_fn entry, const PluginManif
   byoc_plugin table = copy_table(*raw);
   BYOC_TRY_STATUS(check_table_abi(table, manifest));
   BYOC_TRY_STATUS(check_table_slots(table));
+  BYOC_TRY_STATUS(check_device_table(table));
   BYOC_TRY_STATUS(check_table_identity(table, manifest));
   BYOC_TRY_STATUS(check_not_shut_down(table));
   return table;
@@ -239,6 +268,7 @@ Status register_plugin(const byoc_plugin* raw) {
   }
   BYOC_TRY_STATUS(check_table_abi(table, manifest));
   BYOC_TRY_STATUS(check_table_slots(table));
+  BYOC_TRY_STATUS(check_device_table(table));
   std::lock_guard lock(registry_mutex);
   if (std::ranges::count(registered, manifest.id, &RegisteredPlugin::id) > 0) {
     return Status(Code::kAlreadyExists,

@@ -27,6 +27,7 @@ Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& s
 Status check_table_header(const byoc_plugin* raw);
 Status check_table_abi(const byoc_plugin& table, const PluginManifest& manifest);
 Status check_table_slots(const byoc_plugin& table);
+Status check_device_table(const byoc_plugin& table);
 Status check_table_identity(const byoc_plugin& table, const PluginManifest& manifest);
 /// Copies a table with a good header; fields that the plugin is too old to have are zero.
 byoc_plugin copy_table(const byoc_plugin& raw);

@@ -14,6 +14,7 @@ namespace byoc {
 namespace {
 
 constexpr uint64_t kDefaultMaxOps = 4096, kMaxBlock = 64;
+constexpr uint64_t kDefaultAlign = 64, kMaxDeviceAlign = 4096;
 
 /// Returns errors that continue the text `layout 0`.
 Result<WantedLayout> read_layout(const byoc_layout* raw) {
@@ -26,6 +27,29 @@ Result<WantedLayout> read_layout(const byoc_layout* raw) {
                        ", no power of two up to ", kMaxBlock));
   }
   return WantedLayout{text_of(raw->op), static_cast<int64_t>(raw->block)};
+}
+
+/// Returns errors that continue the text `device 0`.
+Result<DeviceInfo> read_device(const byoc_device* raw) {
+  if (!raw) return invalid("is a null pointer");
+  if (raw->h.tag != BYOC_TAG_DEVICE || raw->h.size < sizeof *raw)
+    return invalid("is no byoc_device");
+  const DLDevice device = raw->device;
+  if (device.device_type == kDLCPU || device.device_type <= 0 || device.device_id < 0)
+    return invalid(cat("has the type ", int{device.device_type}, " and the number ",
+                       device.device_id, ", which are those of no device"));
+  if ((raw->kinds & BYOC_MEMORY_DEVICE) == 0)
+    return invalid(cat("has memory of the kinds ", raw->kinds, ", without BYOC_MEMORY_DEVICE"));
+  const uint64_t align = raw->align == 0 ? kDefaultAlign : raw->align;
+  if (!std::has_single_bit(align) || align > kMaxDeviceAlign)
+    return invalid(cat("has the alignment ", align, ", no power of two up to ", kMaxDeviceAlign));
+  return DeviceInfo{static_cast<uint32_t>(device.device_type),
+                    static_cast<uint32_t>(device.device_id),
+                    text_of(raw->name),
+                    raw->kinds,
+                    align,
+                    raw->bytes,
+                    text_of(raw->capabilities)};
 }
 
 }  // namespace
@@ -56,6 +80,7 @@ Result<std::unique_ptr<Plugin>> Plugin::open(const std::string& path, const byoc
   count_opened(table);
   ++host_counts().instances;
   BYOC_TRY_STATUS(plugin->read_patterns());
+  BYOC_TRY_STATUS(plugin->read_devices());
   return plugin;
 }
 
@@ -102,6 +127,23 @@ Status Plugin::read_patterns() {
         {text_of(pattern.name), text_of(pattern.dag_json), pattern.priority, pattern.flags});
     if (patterns_.back().name.empty())
       return plugin_defect(id_, cat("pattern ", k, " has no name"));
+  }
+  return {};
+}
+
+/// Reads the devices. A device that is missing now is no defect: the plugin can still compile.
+Status Plugin::read_devices() {
+  if (table_.device == nullptr) return {};
+  const byoc_device* const* raw = nullptr;
+  uint64_t n = 0;
+  devices_status_ =
+      call_plugin(id_, "devices", [&] { return table_.device->devices(instance_, &raw, &n); });
+  if (!devices_status_.ok()) return {};
+  if (n != 0 && !raw) return plugin_defect(id_, cat("gave ", n, " devices at a null pointer"));
+  for (uint64_t k = 0; k < n; ++k) {
+    Result<DeviceInfo> device = read_device(raw[k]);
+    if (!device.ok()) return plugin_defect(id_, cat("device ", k, " ", device.status().message()));
+    devices_.push_back(*std::move(device));
   }
   return {};
 }

@@ -43,6 +43,9 @@ class ContextBuilder {
     if (session_.layout.blocks() != 0)
       context_->packed = std::make_unique<PackedArena>(session_.layout);
     BYOC_TRY_STATUS(allocate_memory());
+    if (session_.devices) {
+      BYOC_TRY(context_->devices, DeviceQueues::make(*session_.devices));
+    }
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);
     bind_code();
@@ -127,10 +130,25 @@ class ContextBuilder {
                   .n_args = static_cast<uint32_t>(step.args.size()),
                   .workspace = context_->workspace.get(),
                   .workspace_bytes = context_->workspace.bytes()};
-    if (step.module != Step::kHostExtern && !function_of(step).sizes.empty())
+    if (step.is_compiled() && !function_of(step).sizes.empty())
       bound.call.sizes = context_->open->sizes(function_of(step).sizes);
+    if (session_.devices) bind_device(step, bound);
     if (!bound.out_shapes.empty()) bound.call.out_shapes = bound.out_shapes.data();
     if (session_.kernels[index].kind == StepKernel::kNative) bind_native(step, bound);
+  }
+
+  /// Marks the views of arguments on a device, and gives its kernels the workspace there.
+  void bind_device(const Step& step, BoundStep& bound) {
+    for (size_t k = 0; k < step.args.size(); ++k) {
+      if (step.args[k].kind != Place::kDevice) continue;
+      bound.tensors[k].device = session_.devices->devices[step.args[k].index]->id();
+    }
+    if (!step.is_compiled()) return;
+    const ExternalModule& module = session_.executable.modules[step.module];
+    const std::optional<uint32_t> device = program_.device_of(module, function_of(step));
+    if (!device) return;
+    bound.call.workspace = context_->devices->workspace(*device);
+    bound.call.workspace_bytes = session_.devices->workspace_bytes[*device];
   }
 
   /// Points the view of an input, or the place for the dims of an output, at this run's dims.
@@ -223,6 +241,9 @@ class ContextBuilder {
         BYOC_CHECK(place.offset <= program_.arena_bytes, "place ", place.offset, " of an arena of ",
                    program_.arena_bytes, " bytes");
         slot = context_->arena.get() + place.offset;
+        break;
+      case Place::kDevice:
+        slot = context_->devices->arena(place.index) + place.offset;
         break;
     }
   }

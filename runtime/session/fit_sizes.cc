@@ -53,7 +53,9 @@ Status fit_workspace(ContextState& context) {
   }
   if (bytes <= context.workspace.bytes()) return {};
   BYOC_TRY_STATUS(context.workspace.reserve(bytes, session.workspace_align, "a workspace"));
-  for (BoundStep& step : context.steps) {
+  for (size_t k = 0; k < context.steps.size(); ++k) {
+    if (session.devices && session.devices->traits[k].device != StepOrder::kHost) continue;
+    BoundStep& step = context.steps[k];
     step.call.workspace = step.native.workspace = context.workspace.get();
     step.call.workspace_bytes = context.workspace.bytes();
   }

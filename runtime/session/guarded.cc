@@ -161,7 +161,7 @@ Status GuardedSteps::check(size_t step) const {
     const char* where = names_[k].empty() ? nullptr : slots_[k].changed_margin();
     if (where == nullptr) continue;
     const uint32_t module = session_.executable.program.steps[step].module;
-    const bool is_host = module == Step::kHostExtern;
+    const bool is_host = module >= Step::kDeviceCopy;
     return Status(Code::kInternal,
                   cat(is_host ? "the host function" : session_.executable.modules[module].plugin,
                       " wrote ", where, " ", names_[k]))

@@ -69,18 +69,27 @@ class ModuleLoader {
     BYOC_TRY_STATUS(check_executable(executable_));
     BYOC_TRY_STATUS(check_modules());
     ThreadScope scope(session_.options.threads);  // plugins make primitives for this many
+    if (!executable_.program.devices.empty()) {
+      Result<std::unique_ptr<DeviceProgram>> devices =
+          find_devices(executable_.program, session_.plugins.get());
+      if (!devices.ok()) return load_failed(std::move(devices.status()));
+      session_.devices = *std::move(devices);
+    }
     for (const ExternalModule& module : executable_.modules) BYOC_TRY_STATUS(load_module(module));
     const size_t loaded = session_.loaded.size();
     BYOC_CHECK(loaded == executable_.modules.size() && session_.native.size() == loaded, loaded,
                " modules of ", executable_.modules.size(), " are loaded");
     for (const Step& step : executable_.program.steps) {
-      if (step.module != Step::kHostExtern)
-        BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
+      if (step.is_compiled()) BYOC_TRY_STATUS(check_types(step).at(cat("step ", step.symbol)));
       BYOC_TRY_STATUS(check_counts(step));
       BYOC_TRY_STATUS(check_sizes(step));
       BYOC_TRY_STATUS(add_kernel(step));
     }
     release_constants();
+    if (session_.devices)
+      order_program(*session_.devices, executable_,
+                    {session_.options.device_timeout_ms.value_or(default_timeout_ms()),
+                     session_.options.cancel});
     ThreadScope started(session_.options.threads, session_.workers);  // a run starts no thread
     return {};
   }
@@ -180,9 +189,13 @@ class ModuleLoader {
       if (!result.ok()) return std::move(result.status()).at(place());
       native = *std::move(result);
     } else {
+      DeviceAddresses on_device;
+      if (session_.devices) {
+        BYOC_TRY(on_device, upload_constants(*session_.devices, executable_, module));
+      }
       auto result = plugin_of(module)->load(module, constants_of(executable_, module),
                                             session_.options.threads, session_.options.cancel,
-                                            session_.options.allow_native);
+                                            session_.options.allow_native, on_device);
       if (!result.ok()) return load_failed(std::move(result.status())).at(place());
       loaded = *std::move(result);
       if (!plugin_of(module)->is_isolated() && uses_openmp(plugin_of(module)->path()))
@@ -223,7 +236,7 @@ class ModuleLoader {
 
   /// Checks that a function that is given sizes is compiled by a plugin that reads them.
   Status check_sizes(const Step& step) const {
-    if (step.module == Step::kHostExtern) return {};
+    if (!step.is_compiled()) return {};
     const ExternalModule& module = executable_.modules[step.module];
     if (module.functions[step.function].sizes.empty()) return {};
     if (is_native(module) || plugin_of(module)->takes_open_sizes()) return {};
@@ -233,7 +246,7 @@ class ModuleLoader {
   }
 
   Status check_counts(const Step& step) const {
-    if (step.module == Step::kHostExtern) return check_counted(step, 0, false);
+    if (!step.is_compiled()) return check_counted(step, 0, false);
     const ExternalModule& module = executable_.modules[step.module];
     const bool takes_counted = !is_native(module) && plugin_of(module)->takes_counted();
     return check_counted(step, module.functions[step.function].flags, takes_counted);
@@ -261,7 +274,9 @@ class ModuleLoader {
 
   Status add_kernel(const Step& step) {
     StepKernel kernel;
-    if (step.module == Step::kHostExtern) {
+    if (step.module == Step::kDeviceCopy) {
+      kernel.kind = StepKernel::kCopy;
+    } else if (step.module == Step::kHostExtern) {
       kernel.host_extern = extern_slot(step.symbol);
     } else if (session_.native[step.module]) {
       const byoc_native_fn& fn = session_.native[step.module]->function(step.function);
@@ -277,9 +292,13 @@ class ModuleLoader {
       kernel.run = loaded.table()->run;
       kernel.kernel = facts.handle;
       if ((facts.flags & BYOC_KERNEL_SERIAL) != 0) kernel.serial = serial_lock(facts.handle);
-      BYOC_TRY_STATUS(
-          add_workspace(kernel, facts.workspace_bytes, facts.workspace_align, facts.open_workspace)
-              .at(cat("step ", step.symbol)));
+      if (!facts.device.empty()) {
+        add_workspace_of(*session_.devices, executable_, step, facts);
+      } else {
+        BYOC_TRY_STATUS(add_workspace(kernel, facts.workspace_bytes, facts.workspace_align,
+                                      facts.open_workspace)
+                            .at(cat("step ", step.symbol)));
+      }
     }
     session_.kernels.push_back(kernel);
     return {};

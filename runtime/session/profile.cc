@@ -9,9 +9,19 @@
 namespace byoc {
 namespace {
 
+uint64_t bytes_of_copy(const Step& step) {
+  const Result<int64_t> bytes = size_bytes(step.types[0]);
+  return bytes.ok() ? static_cast<uint64_t>(*bytes) : 0;
+}
+
 void describe_runner(const Executable& executable, const Step& step, ProfileRow& row) {
   if (step.module == Step::kHostExtern) {
     row.runner = "host";
+    return;
+  }
+  if (step.module == Step::kDeviceCopy) {
+    row.runner = "copy";
+    row.implementation = cat(row.copied_bytes = bytes_of_copy(step), " bytes");
     return;
   }
   const ExternalModule& module = executable.modules[step.module];

@@ -10,11 +10,12 @@ namespace byoc {
 
 /// One step of the program over the runs of one Context, times in nanoseconds.
 struct ProfileRow {
-  std::string symbol, runner;  // runner: plugin id, "native" after it, or "host"
+  std::string symbol, runner;  // runner: plugin id, "native" after it, "host", or "copy"
   std::string implementation;  // the plugin's words
   std::vector<std::string> locs;
   uint64_t runs = 0, total_ns = 0, min_ns = 0;
-  double flops = 0;  // per run; 0 when not known
+  double flops = 0;           // per run; 0 when not known
+  uint64_t copied_bytes = 0;  // by a copy between the host and a device, per run
   double mean_ns() const {
     return runs == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(runs);
   }

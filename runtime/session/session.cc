@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "byoc/base/check.h"
 #include "byoc/base/clock.h"
 #include "byoc/base/index_error.h"
 #include "byoc/base/no_memory.h"
@@ -81,6 +82,7 @@ Status call(const SessionState& session, size_t index, const BoundStep& bound) {
   const StepKernel& kernel = session.kernels[index];
   const Step& step = session.executable.program.steps[index];
   if (kernel.kind == StepKernel::kNative) return call_native(session, step, kernel, bound);
+  BYOC_CHECK(kernel.kind != StepKernel::kCopy, "a copy has no kernel");
   if (kernel.kind == StepKernel::kHost)
     return call_host(session.externs[kernel.host_extern], bound, step.n_in);
   if (kernel.serial == nullptr) [[likely]]
@@ -111,8 +113,39 @@ Status call_counted(const SessionState& session, size_t index, const BoundStep& 
   return {};
 }
 
+/// Copies between the host and a device. Open sizes are those of this run.
+Status copy_to_or_from(ContextState& context, size_t k, const Step& step) {
+  DLTensor* tensors = context.steps[k].tensors;
+  uint64_t bytes = tensors[0].dtype.bits / 8;
+  for (int32_t d = 0; d < tensors[0].ndim; ++d) bytes *= static_cast<uint64_t>(tensors[0].shape[d]);
+  return context.devices->copy(
+      k, {tensors[1].data, tensors[0].data, step.args[1].kind == Place::kDevice,
+          step.args[0].kind == Place::kDevice, bytes});
+}
+
 bool is_counted(const BoundStep& step) {
   return !step.counted_in.empty() || !step.counted_out.empty();
+}
+
+/// Runs a step whose operands are there.
+Status run_now(const SessionState& session, ContextState& context, size_t k) {
+  const BoundStep& step = context.steps[k];
+  auto run = [&] {
+    return is_counted(step) ? call_counted(session, k, step) : call(session, k, step);
+  };
+  const bool is_on_host = !context.devices || session.devices->orders[k].device == StepOrder::kHost;
+  return context.guarded && is_on_host ? context.guarded->run(k, run) : run();
+}
+
+/// Runs a step of a program with devices after those that it waits for. A profile waits for each
+/// step, so that its times are those of the work.
+Status run_in_turn(const SessionState& session, ContextState& context, size_t k) {
+  BYOC_TRY_STATUS(context.devices->before(k));
+  const Step& step = session.executable.program.steps[k];
+  context.steps[k].call.stream = context.devices->stream(k);
+  if (step.module == Step::kDeviceCopy) BYOC_TRY_STATUS(copy_to_or_from(context, k, step));
+  else BYOC_TRY_STATUS(run_now(session, context, k));
+  return context.devices->after(k, context.profiling);
 }
 
 Status run_step(const SessionState& session, ContextState& context, size_t k) {
@@ -122,15 +155,12 @@ Status run_step(const SessionState& session, ContextState& context, size_t k) {
     return interrupted();
   }
   uint64_t begin = context.profiling ? now_ns() : 0;
-  const BoundStep& step = context.steps[k];
-  auto run = [&] {
-    return is_counted(step) ? call_counted(session, k, step) : call(session, k, step);
-  };
-  Status status = context.guarded ? context.guarded->run(k, run) : run();
+  Status status = context.devices ? run_in_turn(session, context, k) : run_now(session, context, k);
   if (!status.ok()) [[unlikely]] {
     // A kernel that finds an index outside of its tensor has written nothing in place.
     context.stopped = {k, status.code() != Code::kOutOfRange};
     if (cancel && cancel->is_cancelled()) status = interrupted();
+    if (context.devices) k = context.devices->failed_step().value_or(k);
     return step_failed(std::move(status), session.executable, k);
   }
   if (!context.profiling) return {};
@@ -171,6 +201,9 @@ void run_copies(const SessionState& session, const ContextState& context) {
       case Place::kConstant:
         from = context.constants[copy.from.index];
         break;
+      case Place::kDevice:
+        BYOC_CHECK(false, "output ", copy.output, " is a copy of a value on a device");
+        break;
       case Place::kArena:
         from = context.packed ? context.packed->address(copy.from)
                               : context.arena.get() + copy.from.offset;
@@ -201,10 +234,13 @@ Status run_whole(const SessionState& session, ContextState& state, std::span<con
   state.stopped = {};
   BYOC_TRY_STATUS(bind_arguments(state, inputs, outputs));
   for (const Patch& patch : state.patches) *patch.slot = state.values[patch.value];
+  if (state.devices) BYOC_TRY_STATUS(state.devices->begin_run());
   {
     ThreadScope scope(session.options.threads, session.workers);
     Cancellation::Scope polled(session.options.cancel);
-    BYOC_TRY_STATUS(run_steps(session, state));
+    Status status = run_steps(session, state);
+    if (!status.ok() && state.devices) state.devices->end_failed_run();
+    BYOC_TRY_STATUS(std::move(status));
   }
   run_copies(session, state);
   return_outputs(state, outputs);

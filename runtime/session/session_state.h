@@ -9,6 +9,7 @@
 #include "byoc/runtime/session.h"
 #include "runtime/arena/packed_arena.h"
 #include "runtime/artifact/open_sizes.h"
+#include "runtime/device/device_program.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/counted.h"
@@ -20,7 +21,7 @@ namespace byoc {
 
 /// The kernel that runs one step.
 struct StepKernel {
-  enum Kind : uint8_t { kPlugin, kNative, kHost };
+  enum Kind : uint8_t { kPlugin, kNative, kHost, kCopy };
   static constexpr uint32_t kFixed = UINT32_MAX;
   Kind kind = kHost;
   uint32_t host_extern = 0;  // kHost: index into externs
@@ -55,6 +56,7 @@ struct SessionState {
   Workers workers = Workers::kOwn;    // kOpenMp when a plugin of a step has OpenMP code
   uint64_t workspace_bytes = 0;       // of all kernels whose workspace has a fixed size
   uint64_t workspace_align = Buffer::kAlignment;
+  std::unique_ptr<DeviceProgram> devices;  // null in a program of the host
 };
 
 /// Arguments of one step, ready to be called with.
@@ -125,6 +127,7 @@ struct ContextState {
   std::unique_ptr<SpanRecorder> spans;    // made when profiling is first switched on
   std::unique_ptr<GuardedSteps> guarded;  // when the context is
   std::unique_ptr<ContextStates> states;  // null without states
+  std::unique_ptr<DeviceQueues> devices;  // null in a program of the host
   StoppedAt stopped;                      // of the last run that failed
 };
 

@@ -65,7 +65,7 @@ class Finder {
         uses.last_reader != uses.writer)
       return false;
     const Step& step = program_.steps[uses.writer];
-    if (step.module == Step::kHostExtern) return false;
+    if (!step.is_compiled()) return false;
     const auto& pairs = executable_.modules[step.module].functions[step.function].inplace;
     const std::pair pair(static_cast<uint32_t>(uses.input), static_cast<uint32_t>(uses.result));
     return std::find(pairs.begin(), pairs.end(), pair) != pairs.end();

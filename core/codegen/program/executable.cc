@@ -3,7 +3,9 @@
 #include "byoc/base/version.h"
 #include "byoc/compile.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/device_copy.h"
 #include "byoc/runtime/stored_constants.h"
+#include "core/codegen/devices/plan_devices.h"
 #include "core/codegen/program/pack_blocks.h"
 #include "core/codegen/program/write_steps.h"
 
@@ -31,7 +33,8 @@ Status check_plan(const IRModule& module, Symbol name) {
   size_t places = 0;
   for (const Node& node : function.nodes) {
     const bool is_control = std::holds_alternative<Control>(node.kind);
-    if (is_control || std::holds_alternative<Extern>(node.kind)) places += node.types.size();
+    if (is_control || std::holds_alternative<Extern>(node.kind) || is_device_copy(node))
+      places += node.types.size();
     if (is_control && !is_packed) ++places;  // its scratch memory
   }
   const bool has_blocks = is_packed && function.attrs.ints("arena_blocks").size() == places;
@@ -54,6 +57,7 @@ Result<Executable> make_executable(const IRModule& planned) {
   Executable out;
   out.modules = planned.external_mods;
   BYOC_TRY_STATUS(write_steps(planned, out));
+  plan_devices(out.program);
   const Attrs& plan = planned.function(planned.entry).attrs;
   if (plan.has("arena_blocks")) {
     BYOC_TRY_STATUS(pack_blocks(out.program));

@@ -14,8 +14,9 @@ constexpr int64_t kTensorAlign = 64;  // of tensors in the arena
 
 class Joiner {
  public:
-  Joiner(const Function& function, const std::vector<uint32_t>& first)
+  Joiner(const Function& function, const std::vector<uint32_t>& first, const ValueDevices& devices)
       : function_(function),
+        devices_(devices),
         first_(first),
         reads_(first.back()),
         is_result_(first.back()),
@@ -30,6 +31,7 @@ class Joiner {
   Status join(uint32_t node);
 
   const Function& function_;
+  const ValueDevices& devices_;
   const std::vector<uint32_t>& first_;
   std::vector<uint32_t> reads_;  // per value: by nodes
   std::vector<bool> is_result_;
@@ -45,7 +47,8 @@ void Joiner::count_reads() {
 
 bool Joiner::is_part(ValueId value) const {
   return std::holds_alternative<Extern>(function_.nodes[value.node].kind) &&
-         reads_[number(value)] == 1 && !is_result_[number(value)];
+         devices_.of(function_, value) == ValueDevices::kHost && reads_[number(value)] == 1 &&
+         !is_result_[number(value)];
 }
 
 // Returns the bytes of the operands; none when one of them cannot be a part of the result.
@@ -90,7 +93,8 @@ Result<std::vector<JoinedPlace>> Joiner::run() {
   count_reads();
   for (uint32_t node = static_cast<uint32_t>(function_.nodes.size()); node-- > 0;) {
     auto* external = std::get_if<Extern>(&function_.nodes[node].kind);
-    if (external != nullptr && joins.contains(external->symbol.str())) BYOC_TRY_STATUS(join(node));
+    if (external == nullptr || devices_.runs_on_device(function_.nodes[node])) continue;
+    if (joins.contains(external->symbol.str())) BYOC_TRY_STATUS(join(node));
   }
   return std::move(places_);
 }
@@ -98,8 +102,9 @@ Result<std::vector<JoinedPlace>> Joiner::run() {
 }  // namespace
 
 Result<std::vector<JoinedPlace>> joined_places(const Function& function,
-                                               const std::vector<uint32_t>& first) {
-  return Joiner(function, first).run();
+                                               const std::vector<uint32_t>& first,
+                                               const ValueDevices& devices) {
+  return Joiner(function, first, devices).run();
 }
 
 }  // namespace byoc

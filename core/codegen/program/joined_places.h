@@ -3,7 +3,7 @@
 // Places the operands of concats in their results.
 #include <vector>
 
-#include "byoc/ir/module.h"
+#include "core/codegen/devices/value_devices.h"
 
 namespace byoc {
 
@@ -21,6 +21,7 @@ struct JoinedPlace {
 /// but the last have a multiple of 64 bytes. `first` has, per node, the number of its first value.
 /// Errors: those of size_bytes. Cost: linear.
 Result<std::vector<JoinedPlace>> joined_places(const Function& function,
-                                               const std::vector<uint32_t>& first);
+                                               const std::vector<uint32_t>& first,
+                                               const ValueDevices& devices);
 
 }  // namespace byoc

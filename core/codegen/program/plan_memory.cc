@@ -7,7 +7,7 @@
 // concat are placed one after another in its result, where that is possible (joined_places.h).
 // In a program of open sizes values have blocks of memory, which each run places for its sizes:
 // `arena_blocks` has the number of the block of each result, or -1, and `arena_offsets` its offset
-// there.
+// there. Values on devices have no place in it (-1): plan_devices.h.
 //   before: fn main(%x) {
 //             %0 = call_dps_packed(@a, %x) : f32[8]
 //             %1 = call_dps_packed(@b, %0) : f32[8]
@@ -22,7 +22,9 @@
 #include "byoc/base/arena.h"
 #include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/device_copy.h"
 #include "byoc/pass/codegen.h"
+#include "core/codegen/devices/value_devices.h"
 #include "core/codegen/program/control_scratch.h"
 #include "core/codegen/program/joined_places.h"
 #include "core/region/annotations.h"
@@ -45,6 +47,7 @@ Status check_plannable(const Function& function, Symbol name) {
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     const Kind& kind = function.nodes[node].kind;
     if (!std::holds_alternative<Call>(kind) && !std::holds_alternative<Invoke>(kind)) continue;
+    if (is_device_copy(function.nodes[node])) continue;
     return failed(cat(node_name(function, node), " has not been compiled"))
         .with_slug("not-compiled")
         .at(cat("@", name))
@@ -55,29 +58,38 @@ Status check_plannable(const Function& function, Symbol name) {
   return {};
 }
 
-using Externals = std::unordered_map<std::string_view, const ExternalFunction*>;
+// The compiled functions by their names, aliases too, and the devices they run on.
+struct Externals {
+  explicit Externals(const IRModule& module) : devices(module) {}
+  std::unordered_map<std::string_view, const ExternalFunction*> functions;
+  ValueDevices devices;
+};
 
-// Returns the compiled functions by their names, aliases too.
 Externals externals_of(const IRModule& module) {
-  Externals out;
+  Externals out(module);
   for (const ExternalModule& compiled : module.external_mods) {
     for (const ExternalFunction& external : compiled.functions) {
-      out[external.symbol] = &external;
-      for (const ExternalAlias& alias : external.aliases) out[alias.symbol] = &external;
+      out.functions[external.symbol] = &external;
+      for (const ExternalAlias& alias : external.aliases) out.functions[alias.symbol] = &external;
     }
   }
   return out;
 }
 
 bool writes_results(const Node& node) {
-  return std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind);
+  return std::holds_alternative<Extern>(node.kind) || std::holds_alternative<Control>(node.kind) ||
+         is_device_copy(node);
 }
 
 class ArenaPlanner {
  public:
   ArenaPlanner(const IRModule& module, const Externals& externals, const Function& function,
                bool is_packed)
-      : module_(module), externals_(externals), function_(function), is_packed_(is_packed) {}
+      : module_(module),
+        externals_(externals.functions),
+        devices_(externals.devices),
+        function_(function),
+        is_packed_(is_packed) {}
   Result<Blocks> run();
 
  private:
@@ -88,7 +100,8 @@ class ArenaPlanner {
   void add_joined(uint32_t node, uint32_t value, const JoinedPlace& place);
 
   const IRModule& module_;
-  const Externals& externals_;
+  const std::unordered_map<std::string_view, const ExternalFunction*>& externals_;
+  const ValueDevices& devices_;
   const Function& function_;
   const bool is_packed_;             // bytes are those of each run
   std::vector<uint32_t> last_read_;  // per value
@@ -126,7 +139,7 @@ bool has_equal_bytes(const TensorType& a, const TensorType& b) {
 uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output) {
   auto* external = std::get_if<Extern>(&function_.nodes[node].kind);
   auto found = external ? externals_.find(external->symbol.text()) : externals_.end();
-  if (found == externals_.end()) return kNoBlock;
+  if (found == externals_.end() || devices_.runs_on_device(function_.nodes[node])) return kNoBlock;
   std::span<const ValueId> args = function_.args(function_.nodes[node]);
   for (auto [input, out] : found->second->inplace) {
     if (out != output || input >= args.size()) continue;
@@ -160,6 +173,7 @@ Status ArenaPlanner::add_results(uint32_t node) {
   for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
     uint32_t value = blocks_.first[node] + k;
     if (is_result_[value] || blocks_.of_value[value] != kNoBlock) continue;  // or made by its parts
+    if (devices_.of(function_, {node, k}) != ValueDevices::kHost) continue;  // in another arena
     if (joined_[value].is_part) {
       add_joined(node, value, joined_[value]);
       continue;
@@ -185,7 +199,7 @@ Result<Blocks> ArenaPlanner::run() {
   blocks_.of_value.assign(blocks_.first.back(), kNoBlock);
   blocks_.within.assign(blocks_.first.back(), 0);
   find_last_reads();
-  BYOC_TRY(joined_, joined_places(function_, blocks_.first));
+  BYOC_TRY(joined_, joined_places(function_, blocks_.first, devices_));
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (writes_results(function_.nodes[node])) BYOC_TRY_STATUS(add_results(node));
     auto* control = std::get_if<Control>(&function_.nodes[node].kind);

@@ -21,7 +21,9 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/device_copy.h"
 #include "byoc/pass/codegen.h"
+#include "core/codegen/devices/value_devices.h"
 #include "core/codegen/program/control_scratch.h"
 #include "core/codegen/program/entry_arguments.h"
 #include "core/region/annotations.h"
@@ -85,7 +87,8 @@ struct Scope {
 
 class StepWriter {
  public:
-  StepWriter(const IRModule& module, Executable& out) : module_(module), out_(out) {}
+  StepWriter(const IRModule& module, Executable& out)
+      : module_(module), out_(out), devices_(module) {}
   Status run();
 
  private:
@@ -110,6 +113,8 @@ class StepWriter {
 
   const IRModule& module_;
   Executable& out_;
+  const ValueDevices devices_;
+  uint64_t n_on_device_ = 0;  // values, which plan_devices gives their places
   std::unordered_map<std::string, Target> targets_;
   std::vector<Frame> frames_;  // the entry, then bodies
   std::vector<Scope> scopes_;  // of the Controls of all frames but the last
@@ -185,6 +190,8 @@ void StepWriter::add_constant(Frame& frame, const Buffer& data, TensorSpec type)
 Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
   const ValueId value{frame.node, output};
   const size_t k = frame.next_offset++;
+  if (const uint32_t device = devices_.of(*frame.function, value); device != ValueDevices::kHost)
+    return frame.places[key(value)] = Place{Place::kDevice, device, n_on_device_++};
   Place here =
       frame.offsets[k] < 0 ? frame.results[frame.result_of.at(key(value))] : frame.arena(k);
   frame.places[key(value)] = here;
@@ -206,9 +213,14 @@ bool StepWriter::is_joined(const Frame& frame, const Step& step) const {
 Status StepWriter::add_step(Frame& frame) {
   const Node& n = frame.now();
   Step step;
-  step.symbol = std::get<Extern>(n.kind).symbol.str();
-  auto target = targets_.find(step.symbol);
-  if (target != targets_.end()) {
+  const bool is_copy = is_device_copy(n);
+  step.symbol = is_copy ? cat(std::get<Call>(n.kind).op->name, "(", n.loc.str(), ")")
+                        : std::get<Extern>(n.kind).symbol.str();
+  auto target = is_copy ? targets_.end() : targets_.find(step.symbol);
+  if (is_copy) {
+    step.module = Step::kDeviceCopy;
+    step.locs.push_back(n.loc.str());
+  } else if (target != targets_.end()) {
     step.module = target->second.module;
     step.function = target->second.function;
     if (target->second.alias_locs != nullptr) step.locs = *target->second.alias_locs;
@@ -237,7 +249,7 @@ Status StepWriter::write_node(Frame& frame) {
   if (auto* constant = std::get_if<Constant>(&node.kind)) {
     BYOC_TRY(TensorSpec type, spec_of(*frame.function, {frame.node, 0}));
     add_constant(frame, *constant->data, std::move(type));
-  } else if (std::holds_alternative<Extern>(node.kind)) {
+  } else if (std::holds_alternative<Extern>(node.kind) || is_device_copy(node)) {
     BYOC_TRY_STATUS(add_step(frame));
   } else if (std::holds_alternative<Control>(node.kind)) {
     return begin_control(frame);  // the node has run when its bodies are written
@@ -379,6 +391,7 @@ Status StepWriter::leave_body(Frame& body) {
 
 Status StepWriter::run() {
   find_targets();
+  out_.program.devices = devices_.devices();
   BYOC_TRY_STATUS(begin_entry());
   while (true) {
     Frame& frame = frames_.back();

@@ -13,6 +13,7 @@
 #include "core/conform/checks/argument.h"
 #include "core/conform/checks/compare.h"
 #include "core/conform/checks/recorded_spans.h"
+#include "core/conform/context/device_run.h"
 #include "core/conform/context/watched_runs.h"
 #include "core/conform/process/process_state.h"
 #include "runtime/guard/guarded_memory.h"
@@ -76,19 +77,25 @@ class FunctionTestRun {
     return FunctionTestEnd::kDone;
   }
 
-  void try_others() {
-    report_("outputs", "");
+  /// Reports what the pages around tensors of the host have not caught.
+  void report_guarded() {
     report_("inputs", "");
     report_("guards", "");
     if (module_.kernels()[0].workspace_bytes > 0) report_("workspace", "");
+  }
+
+  void try_others() {
+    report_("outputs", "");
+    if (!is_on_device()) report_guarded();
     if (has_constants()) report_("constants", "");
     for (const Arrangement& how : kOthers) {
       if (how.special && !can_be_special()) continue;
+      if (is_on_device() && !how.special) continue;  // it gets tensors that are compact and aligned
       if ((how.strided_inputs || how.strided_outputs) && is_empty_) continue;
       (void)try_in(how);
     }
     const auto& pairs = module_.kernels()[0].inplace;
-    for (size_t k = 0; k < pairs.size(); ++k) {
+    for (size_t k = 0; k < pairs.size() && !is_on_device(); ++k) {
       Arrangement how = {"an output in its input's memory", "in_place"};
       how.in_place = static_cast<int>(k);
       bool fits = *size_bytes(*inputs_[pairs[k].first]) == *size_bytes(*outputs_[pairs[k].second]);
@@ -96,6 +103,8 @@ class FunctionTestRun {
     }
   }
 
+  uint32_t n_in() const { return static_cast<uint32_t>(inputs_.size()); }
+  bool is_on_device() const { return !module_.kernels()[0].device.empty(); }
   bool has_constants() const { return !test_.reference.constants.empty(); }
 
   void begin_activity(std::string_view slot, const Arrangement& how) const {
@@ -201,10 +210,8 @@ class FunctionTestRun {
   /// Runs it again and again, and reports memory that runs keep and their time.
   void watch(const byoc_call& call, double reference_ns) {
     begin_activity("run again and again", kPlain);
-    const WatchedRuns seen = watch_runs([&] {
-      return call_plugin(tested_.plugin->id(), "run",
-                         [&] { return tested_.table.run(module_.kernel(0), &call); });
-    });
+    const WatchedRuns seen = watch_runs(
+        [&] { return conform::run_kernel(tested_, module_.kernels()[0], n_in(), call); });
     report_("memory", seen.kept_bytes == 0
                           ? ""
                           : cat(test_.label, ": each run keeps ", seen.kept_bytes, " bytes"));
@@ -218,8 +225,7 @@ class FunctionTestRun {
     begin_activity("run", how);
     const uint64_t mode = float_mode();
     RecordedSpans spans(call, how.spans);
-    Status status = call_plugin(tested_.plugin->id(), "run",
-                                [&] { return tested_.table.run(module_.kernel(0), &call); });
+    Status status = conform::run_kernel(tested_, module_.kernels()[0], n_in(), call);
     for (const std::string& defect : spans.defects(graph_nodes_))
       report_("spans", labelled(how) + defect);
     recorded_any = spans.has_any();
@@ -342,7 +348,10 @@ Result<LoadedModule> load_function(const LoadedPlugin& tested, const std::string
                              [&](const auto& other) { return other->key() == buffer->key(); });
     if (!known) distinct.push_back(buffer);
   }
-  auto loaded = tested.plugin->load(result.module, distinct, 1);
+  Result<DeviceConstants> there = constants_there(tested, result.module, function.buffers);
+  if (!there.ok()) return failed_slot("copy", there.status());
+  auto loaded = tested.plugin->load(result.module, distinct, 1, nullptr, true, there->addresses);
+  tested.on_devices->push_back(*std::move(there));
   if (!loaded.ok()) return failed_slot("load", loaded.status());
   return loaded;
 }

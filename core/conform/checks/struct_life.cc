@@ -249,6 +249,7 @@ class StructLife {
   }
 
   void run() {
+    if (info_->device.device_type > kDLCPU) return;  // it takes no tensors of the host
     const Function& main = sample_.module.function("main");
     std::vector<Tensor> tensors;
     for (size_t k = 0; k < main.num_params(); ++k)

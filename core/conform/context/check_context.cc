@@ -16,8 +16,9 @@
 namespace byoc::conform {
 namespace {
 
-constexpr Group kGroups[] = {{1, "static"},      {2, "load"},  {3, "table"},  {4, "capability"},
-                             {5, "correctness"}, {6, "knobs"}, {7, "groups"}, {8, "open"}};
+constexpr Group kGroups[] = {{1, "static"},     {2, "load"},        {3, "table"},
+                             {4, "capability"}, {5, "correctness"}, {6, "knobs"},
+                             {7, "groups"},     {8, "open"},        {9, "device"}};
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
@@ -175,8 +176,9 @@ Answer CheckContext::judged_in_child(const std::function<std::vector<std::string
 std::span<const Check> all_checks() {
   static const std::vector<Check>& all = *[] {
     auto* checks = new std::vector<Check>;
-    for (auto rows : {static_checks(), load_checks(), table_checks(), capability_checks(),
-                      correctness_checks(), knob_checks(), group_checks(), open_checks()})
+    for (auto rows :
+         {static_checks(), load_checks(), table_checks(), capability_checks(), correctness_checks(),
+          knob_checks(), group_checks(), open_checks(), device_checks()})
       checks->insert(checks->end(), rows.begin(), rows.end());
     return checks;
   }();

@@ -57,5 +57,6 @@ std::span<const Check> correctness_checks();
 std::span<const Check> knob_checks();
 std::span<const Check> group_checks();
 std::span<const Check> open_checks();
+std::span<const Check> device_checks();
 
 }  // namespace byoc::conform

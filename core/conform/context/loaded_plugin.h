@@ -7,14 +7,24 @@
 #include "core/conform/context/check_context.h"
 #include "core/conform/samples/samples.h"
 #include "core/region/judge.h"
+#include "runtime/device/device_constants.h"
 
 namespace byoc::conform {
+
+/// Constants on the device of a module.
+struct DeviceConstants {
+  std::vector<std::shared_ptr<const DeviceConstant>> held;
+  DeviceAddresses addresses;
+};
 
 struct LoadedPlugin {
   std::shared_ptr<const PluginSet> set;
   const Plugin* plugin = nullptr;
   byoc_plugin table{};
   std::string options_json;
+  /// The constants of loaded functions on devices, which live as long as the plugin.
+  std::shared_ptr<std::vector<DeviceConstants>> on_devices =
+      std::make_shared<std::vector<DeviceConstants>>();
 };
 /// Loads the plugin of the context. Errors: the reason why the host refuses it.
 Result<LoadedPlugin> load_plugin(const CheckContext& context);

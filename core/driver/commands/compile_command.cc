@@ -37,7 +37,7 @@ struct Work {
 std::vector<Work> work_of_modules(const Executable& executable) {
   std::vector<Work> out(executable.modules.size());
   for (const Step& step : executable.program.steps) {
-    if (step.module == Step::kHostExtern) continue;
+    if (!step.is_compiled()) continue;
     const ExternalFunction& function = executable.modules[step.module].functions[step.function];
     out[step.module].flops += function.flops;
     out[step.module].ops += function.ops;

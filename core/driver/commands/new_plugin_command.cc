@@ -13,7 +13,7 @@ namespace {
 
 struct NewPluginFlags {
   std::string name, folder;
-  bool c = false, is_default = false, wheel = false;
+  bool c = false, is_default = false, device = false, wheel = false;
 };
 
 /// Returns the prefix that this command is installed in; "" when it has no files for plugins.
@@ -47,8 +47,12 @@ std::string next_steps(const std::string& name, const std::string& folder, bool 
 Result<PluginTemplate> template_of(const NewPluginFlags& options) {
   if (options.c && options.is_default)
     return cli::usage_error("--c and --default are two templates: name one of them");
+  if (options.device && (options.c || options.is_default))
+    return cli::usage_error(cat("--device and ", options.c ? "--c" : "--default",
+                                " are two templates: name one of them"));
   return options.c            ? PluginTemplate::kC
          : options.is_default ? PluginTemplate::kDefault
+         : options.device     ? PluginTemplate::kDevice
                               : PluginTemplate::kCpp;
 }
 
@@ -85,6 +89,7 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
       {"byoc new-plugin mychip", "C++, in the folder mychip"},
       {"byoc new-plugin mychip --c -o work/chip", "plain C, in another folder"},
       {"byoc new-plugin mychip --default", "a default codegen with groups of its own"},
+      {"byoc new-plugin mychip --device", "with memory, streams and copies of its own"},
       {"byoc new-plugin mychip --wheel", "with the files of a wheel for Python"}};
   command.options = {
       {"NAME", "", "the plugin's id: a to z, 0 to 9, _ and -", &options->name, true},
@@ -92,6 +97,7 @@ cli::Command new_plugin_command(const cli::CommonOptions& common) {
       {"--default", "",
        "a default codegen in C++, with a matrix product and the softmax of its rows as one kernel",
        &options->is_default},
+      {"--device", "", "a plugin in C++ of a device with memory of its own", &options->device},
       {"--wheel", "",
        "also pyproject.toml and a module, for `pip wheel`: its README has the command",
        &options->wheel},

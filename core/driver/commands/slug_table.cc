@@ -83,6 +83,20 @@ constexpr SlugRow kRows[] = {
      "A plugin declined a candidate of placement in compile. It is measured by other plugins."},
     {"demo-data", "The files of `byoc demo` are not there. --data DIR names their folder."},
     {"demo-wrong", "The demo's answers are not the trainer's. `byoc verify` narrows it down."},
+    {"device-lost",
+     "A device with memory of its own went away while it was used. Other models and plugins go "
+     "on; load the model again when the device is there again."},
+    {"device-memory",
+     "A device has no memory for an arena, a workspace or constants of a model. Use fewer "
+     "contexts, or compile more of the model for the host."},
+    {"device-sizes",
+     "A value with sizes that each run finds out would be on a device. Give the sizes as "
+     "numbers, or leave the plugin with the device out."},
+    {"device-steps",
+     "A measurement of single steps needs values on the host, and the program has some on a "
+     "device. Measure whole runs, or use --profile."},
+    {"device-timeout",
+     "Work of a device did not end in time. BYOC_DEVICE_TIMEOUT_MS sets the limit."},
     {"device-unavailable",
      "The device that a part of the model was compiled for is not there, and the model has "
      "no other form. The message has the command that compiles one, with --fallback."},

@@ -127,6 +127,8 @@ Status parse_function(Lexer& in, ParseContext& context, ExternalFunction& functi
            {"workspace_bytes", number(in, function.workspace_bytes)},
            {"workspace_align", number(in, function.workspace_align)},
            {"flags", number(in, function.flags)},
+           {"device", list([&] { return number(in, function.device.emplace_back())(); })},
+           {"placement", list([&] { return number(in, function.placement.emplace_back())(); })},
            {"implementation", text(in, function.implementation)},
            {"flops", [&] { return parse_flops(in, context, function.flops); }},
            {"ops", number(in, function.ops)},

@@ -38,6 +38,11 @@ Result<Executable> inputs_of_step(Executable executable, size_t index) {
   if (!program.code.empty())
     return unimplemented("the program has control flow, so that its steps cannot be run one by one")
         .with_slug("control-flow");
+  if (!program.devices.empty())
+    return unimplemented(
+               "the program has values on a device, so that its steps cannot be run one "
+               "by one")
+        .with_slug("device-steps");
   keep_outputs_inside(program);
   const Step step = program.steps[index];
   program.steps.resize(index);
@@ -58,7 +63,7 @@ Executable one_step(const Executable& executable, size_t index) {
   program.constants = executable.program.constants;
   program.steps = {executable.program.steps[index]};
   Step& step = program.steps[0];
-  if (step.module != Step::kHostExtern) {
+  if (step.is_compiled()) {
     out.modules = {executable.modules[step.module]};  // the step uses no other module
     step.module = 0;
   }
@@ -74,7 +79,7 @@ Executable one_step(const Executable& executable, size_t index) {
 }
 
 bool is_bound_by_weights(const Executable& executable, const Step& step) {
-  if (step.module == Step::kHostExtern) return false;
+  if (!step.is_compiled()) return false;
   const ExternalFunction& function = executable.modules[step.module].functions[step.function];
   double weights = 0, bytes = 0;
   for (const ExternalConstant& constant : function.constants) weights += bytes_of(constant.type);

@@ -24,7 +24,7 @@ double bytes_of(const Executable& executable, const Step& step) {
     bool is_new = k >= step.n_in || seen.insert({place.kind, place.index, place.offset}).second;
     if (is_new) sum += bytes_of_type(step.types[k]);
   }
-  if (step.module == Step::kHostExtern) return sum;
+  if (!step.is_compiled()) return sum;
   for (const ExternalConstant& constant :
        executable.modules[step.module].functions[step.function].constants)
     sum += bytes_of_type(constant.type);

@@ -66,6 +66,9 @@ constexpr ExampleFolder kExamples[] = {
      "It runs f32 `matmul` of matrices, `softmax` along the last axis, and `relu`,\n`add` and "
      "`multiply` without broadcasting. A product and the softmax of its rows are one kernel:\n"
      "`partition` lists them as a group."},
+    {"device/", "example_device", "C++20", "plugin.cc",
+     "It runs f32 `relu` and `add` without broadcasting on a device with\nmemory of its own. The "
+     "device is pretended: its memory is of the host, its streams are threads."},
 };
 const ExampleFolder& example_of(PluginTemplate of) { return kExamples[static_cast<size_t>(of)]; }
 

@@ -8,8 +8,9 @@
 
 namespace byoc::driver {
 
-/// The examples to copy: a plugin in C++ or in C, and a default codegen in C++.
-enum class PluginTemplate { kCpp, kC, kDefault };
+/// The examples to copy: a plugin in C++ or in C, a default codegen in C++, and a plugin of a
+/// device with memory of its own in C++.
+enum class PluginTemplate { kCpp, kC, kDefault, kDevice };
 
 /// Checks that `name` can be the id of a new plugin: [a-z][a-z0-9_-]*, at most 64 characters, and
 /// none of the plugins that come with byoc. Errors: slug "plugin-name".

@@ -82,7 +82,7 @@ Json steps_json(const Executable& executable) {
     for (size_t k = 0; k < step.types.size(); ++k)
       (k < step.n_in ? inputs : outputs).push_back(cat(step.types[k]));
     Json json = {{"region", step.symbol}, {"inputs", inputs}, {"outputs", outputs}};
-    if (step.module != Step::kHostExtern) {
+    if (step.is_compiled()) {
       const ExternalModule& module = executable.modules[step.module];
       json["workspace_bytes"] = module.functions[step.function].workspace_bytes;
     }

@@ -42,7 +42,7 @@ struct ExternalConstant {
   std::string name;  ///< the name in the graph, "c0"
   ContentKey key;    ///< the bytes are in the module's pool
   TensorSpec type;   ///< dtype and extents
-  uint8_t use = 2;   ///< 0 unused 1 copied 2 kept (byoc_kernel_info)
+  uint8_t use = 2;   ///< byoc_const_use: 0 unused 1 copied 2 kept 3 packed 4 on the device
   friend bool operator==(const ExternalConstant&, const ExternalConstant&) = default;
 };
 
@@ -64,9 +64,17 @@ struct ExternalFunction {
   uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
   std::string implementation;      ///< in the plugin's words, may be empty
   std::vector<std::string> sizes;  ///< the open sizes that its kernel is given, in this order
-  double flops = 0;                ///< the operations of the ops inside
-  uint64_t ops = 0;                ///< the number of ops inside
-  std::vector<std::string> locs;   ///< the user's names of those ops, each once
+  /// Empty: it runs on the host. Else DLPack's type of its device, and the device's number.
+  std::vector<uint32_t> device;
+  /// With a device: byoc_place per input, then per output; empty: all are on the device.
+  std::vector<uint8_t> placement;
+  /// Returns true when an argument is on the device; inputs are counted first, then outputs.
+  bool is_on_device(size_t argument) const {
+    return !device.empty() && (placement.empty() || placement[argument] == 0);
+  }
+  double flops = 0;               ///< the operations of the ops inside
+  uint64_t ops = 0;               ///< the number of ops inside
+  std::vector<std::string> locs;  ///< the user's names of those ops, each once
   /// Empty in an Executable, whose steps have symbols and locs of their own.
   std::vector<ExternalAlias> aliases;
   friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;

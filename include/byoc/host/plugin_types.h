@@ -39,6 +39,16 @@ struct CompileFunction {
   bool gives_counted = false;                          ///< some output has a counted dim
 };
 
+/// A device of a plugin (byoc_device).
+struct DeviceInfo {
+  uint32_t type = 0, id = 0;  ///< DLPack's type of device; the plugin's number
+  std::string name;           ///< for messages
+  uint64_t kinds = 0;         ///< byoc_memory_kind
+  uint64_t align = 64;        ///< bytes, of all its memory
+  uint64_t bytes = 0;         ///< of its memory; 0: not known
+  std::string capabilities;   ///< a JSON object, or empty
+};
+
 /// Options of compiling functions.
 struct CompileOptions {
   std::string target_json = "{}";        ///< the machine; {}: this one

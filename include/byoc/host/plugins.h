@@ -11,50 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "byoc/host/loaded_module.h"
 #include "byoc/host/plugin_types.h"
-#include "byoc/plugin/abi.h"
 
 namespace byoc {
 
 namespace isolate {
 class RemotePlugin;
 }
-
-/// Handles of a loaded external module. Its kernels live as long as it does, and it must not
-/// outlive the PluginSet. Movable only.
-class LoadedModule {
- public:
-  /// The info of a kernel after this load; the workspace may differ from the one saved at compile,
-  /// because it depends on the machine and on the number of threads.
-  struct Kernel {
-    byoc_kernel* handle = nullptr;  ///< the plugin's; lives as long as the module
-    /// Scratch memory of a run, bytes; byoc_kernel_flags.
-    uint64_t workspace_bytes = 0, workspace_align = 1, flags = 0;
-    std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output)
-    /// The use of each constant of the function.
-    std::vector<uint8_t> const_use;
-    std::string implementation;  ///< a name for reports, may be empty
-    std::string signature;       ///< the arguments' types; empty when the plugin gives none
-    std::string open_workspace;  ///< the bytes of the workspace by sizes; empty: workspace_bytes
-  };
-  LoadedModule() = default;
-  /// Owns a module that `table` made.
-  LoadedModule(const byoc_plugin* table, byoc_module* module);
-  LoadedModule(LoadedModule&&) noexcept;             ///< Moves; the source is empty.
-  LoadedModule& operator=(LoadedModule&&) noexcept;  ///< Releases its own module, then moves.
-  ~LoadedModule();
-  const byoc_plugin* table() const { return table_; }  ///< the plugin's table
-  /// The kernel of the function with that index.
-  byoc_kernel* kernel(size_t function) const { return kernels_[function].handle; }
-  /// Returns all kernels, one per function of the module, in their order.
-  const std::vector<Kernel>& kernels() const { return kernels_; }
-
- private:
-  friend class Plugin;
-  const byoc_plugin* table_ = nullptr;
-  byoc_module* module_ = nullptr;
-  std::vector<Kernel> kernels_;
-};
 
 /// A usable plugin with one open instance. Thread-safe as docs/plugin-abi.md has it ("Threads"):
 /// calls on one instance are serialised here, except `judge` and some plugins' `compile`.
@@ -95,11 +59,19 @@ class Plugin {
   }
   /// Loads a module. `constants` has one buffer per distinct key of the module's functions, in
   /// order of first use, then one per entry of `module.packed`; `allow_native` permits the plugin
-  /// to run machine code of the blob. Errors: the plugin's; kCancelled, slug "interrupted".
+  /// to run machine code of the blob; `on_device` has the addresses of constants on the module's
+  /// device. Errors: the plugin's; kCancelled, slug "interrupted".
   Result<LoadedModule> load(const ExternalModule& module,
                             const std::vector<std::shared_ptr<const Buffer>>& constants,
                             uint32_t threads, const Cancellation* cancel = nullptr,
-                            bool allow_native = true) const;
+                            bool allow_native = true, const DeviceAddresses& on_device = {}) const;
+  /// The devices that the plugin has now; none for plugins without, and where devices_status() has
+  /// the reason.
+  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  const Status& devices_status() const { return devices_status_; }  ///< the error of `devices`
+  /// The slots of its devices; null for plugins without, and for isolated ones.
+  const byoc_device_table* device_table() const { return table_.device; }
+  byoc_instance* instance() const { return instance_; }  ///< the argument of those slots
   /// Returns the layouts that the plugin computes in on that machine, in order of preference; none
   /// without the slot. Errors: kInternal, slug "plugin-defect", for rows that are no byoc_layout.
   Result<std::vector<WantedLayout>> layouts(const std::string& target_json) const;
@@ -139,7 +111,9 @@ class Plugin {
   Status compile_into(std::span<const CompileFunction> functions, const CompileOptions& options,
                       CompileResult& result) const;
   Result<LoadedModule> load_module(const ExternalModule&, const Buffers& constants,
-                                   uint32_t threads, const Cancellation*, bool allow_native) const;
+                                   uint32_t threads, const Cancellation*, bool allow_native,
+                                   const DeviceAddresses& on_device) const;
+  Status read_devices();
   Result<LoadedModule> load_remote(const ExternalModule&, const Buffers& constants,
                                    uint32_t threads, const Cancellation*, bool allow_native) const;
   byoc_plugin table_{};  // a copy: fields that its version lacks are zero
@@ -149,6 +123,8 @@ class Plugin {
   bool has_parallel_compiles_ = false;
   std::unique_ptr<isolate::RemotePlugin> remote_;  // null: its code runs in this process
   std::vector<PluginPattern> patterns_;
+  std::vector<DeviceInfo> devices_;
+  Status devices_status_;
 };
 
 /// Returns BYOC_PLUGIN_PATH (ignored when the process is set-id), then `PREFIX/lib/byoc/plugins`

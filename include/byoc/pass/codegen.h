@@ -35,6 +35,9 @@ Result<IRModule> run_codegen(IRModule, const std::vector<std::string>& plugins, 
 /// to the default codegens after it. Ops that none of them takes stay in a plain function. Errors:
 /// slug "no-codegen" with the ops that no plugin takes.
 Result<IRModule> place_declined(IRModule, const PassContext&);
+/// Inserts copies between the host and the devices that compiled functions run on. Errors: slug
+/// "device-sizes" for a value with sizes of a run that a device reads or writes.
+Result<IRModule> copy_to_devices(IRModule, const PassContext&);
 /// Gives intermediate tensors offsets in one arena, as attributes of the entry function.
 Result<IRModule> plan_memory(IRModule, const PassContext&);
 

@@ -39,15 +39,17 @@ extern "C" {
 /// BYOC_KERNEL_OUT_SHAPES, byoc_call.out_shapes; BYOC_MODULE_PACKED, BYOC_CONST_PACKED. 5: the flag
 /// BYOC_PLUGIN_ATTENTION. 6: the flag BYOC_PLUGIN_CHAINS. 7: byoc_machine, byoc_verdict.machine.
 /// 8: the slot `partition`, reserved before. 9: the flag BYOC_PLUGIN_OPEN_SIZES, byoc_call.sizes,
-/// byoc_native_call.sizes, open_workspace in byoc_kernel_info and byoc_native_fn.
-#define BYOC_ABI_MINOR 9
+/// byoc_native_call.sizes, open_workspace in byoc_kernel_info and byoc_native_fn. 10: devices with
+/// memory of their own: byoc_device_table, byoc_call.stream, reserved before, BYOC_KERNEL_ASYNC,
+/// `placement` of kernels, BYOC_CONST_DEVICE and byoc_const.device_data.
+#define BYOC_ABI_MINOR 10
 /// The name of a plugin's one exported symbol, a byoc_plugin_entry_fn.
 #define BYOC_ENTRY_SYMBOL "byoc_plugin_entry_v1"
 /// The name of the one exported symbol of a native module, a byoc_native_entry_fn.
 #define BYOC_NATIVE_ENTRY_SYMBOL "byoc_native_entry_v1"
 
-/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 9 defines
-/// no extension.
+/// A link of the list of extensions of a struct. Owned by the writer of the struct. Minor 10
+/// defines no extension.
 typedef struct byoc_ext {
   uint32_t size;                ///< the size of the extension that this begins, in bytes
   uint32_t id;                  ///< the kind of extension; bit 31 is BYOC_EXT_MUST_UNDERSTAND
@@ -98,7 +100,10 @@ enum byoc_tag {
   BYOC_TAG_NATIVE_TABLE,       ///< byoc_native_table
   BYOC_TAG_LAYOUT,             ///< byoc_layout
   BYOC_TAG_NATIVE_FAILURE,     ///< byoc_native_failure
-  BYOC_TAG_MACHINE             ///< byoc_machine
+  BYOC_TAG_MACHINE,            ///< byoc_machine
+  BYOC_TAG_DEVICE,             ///< byoc_device
+  BYOC_TAG_COPY,               ///< byoc_copy
+  BYOC_TAG_DEVICE_TABLE        ///< byoc_device_table
 };
 
 /// The code of a status: the 17 canonical codes of gRPC, then three of byoc. The host reads a
@@ -143,6 +148,11 @@ typedef struct byoc_instance byoc_instance;
 typedef struct byoc_module byoc_module;
 /// One function of a module. Owned by the plugin; lives as long as its module.
 typedef struct byoc_kernel byoc_kernel;
+/// A queue of a device: work begins in the order in which it was enqueued. Since minor 10. Owned by
+/// the plugin, freed by `stream_free`.
+typedef struct byoc_stream byoc_stream;
+/// A mark in a stream. Since minor 10. Owned by the plugin, freed by `event_free`.
+typedef struct byoc_event byoc_event;
 
 /// A read-only tensor that the host keeps alive until the holder calls release(ctx).
 typedef struct byoc_held {
@@ -222,6 +232,9 @@ typedef struct byoc_const {
   const DLTensor* view;  ///< the elements, read-only, aligned to 64 bytes
   uint8_t key[16];       ///< XXH3-128 hash of the bytes; equal keys have equal bytes
   uint64_t flags;        ///< reserved
+  /// Since minor 10, in `load`, for constants that info gave BYOC_CONST_DEVICE at compile: their
+  /// address on the kernel's device, valid until the module is released. NULL for others.
+  const void* device_data;
 } byoc_const;
 
 /// The `pattern` of judge for a single op of a plugin that lists no pattern.
@@ -349,14 +362,25 @@ enum byoc_kernel_flags {
   BYOC_KERNEL_MAY_ALLOC = 2,    ///< run may allocate; kept in the artifact, for reports
   BYOC_KERNEL_OWN_THREADS = 4,  ///< reserved
   /// Since minor 4. The graph has outputs with counted dims, and run writes byoc_call.out_shapes.
-  BYOC_KERNEL_OUT_SHAPES = 8
+  BYOC_KERNEL_OUT_SHAPES = 8,
+  /// Since minor 10, for kernels of a device. run enqueues the work on byoc_call.stream. Inputs on
+  /// the host are read when it returns; no output is on the host.
+  BYOC_KERNEL_ASYNC = 16
 };
 /// A kernel's use of a constant. The host frees its copy of constants that no kernel keeps.
 enum byoc_const_use {
   BYOC_CONST_UNUSED = 0,  ///< the kernel does not read it
   BYOC_CONST_COPIED = 1,  ///< it was read at compile or load and is not needed any more
   BYOC_CONST_KEPT = 2,    ///< it is read in every run
-  BYOC_CONST_PACKED = 3   ///< since minor 4: it is read by `fill` of packed_get alone
+  BYOC_CONST_PACKED = 3,  ///< since minor 4: it is read by `fill` of packed_get alone
+  /// Since minor 10, for kernels of a device: every run reads it in the device's memory. The host
+  /// copies it there once per key and device, for all Sessions of a PluginSet (device_data).
+  BYOC_CONST_DEVICE = 4
+};
+/// Where an argument of a kernel of a device is.
+enum byoc_place {
+  BYOC_PLACE_DEVICE = 0,  ///< in memory of the kernel's device
+  BYOC_PLACE_HOST = 1     ///< in memory of the host, as for operands that hold shapes
 };
 /// The facts about a kernel. The host passes it zeroed but for `h`; info fills it. Pointers are
 /// owned by the plugin and live with the kernel.
@@ -372,8 +396,10 @@ typedef struct byoc_kernel_info {
   const uint8_t* const_use;       ///< byoc_const_use, n_consts of them
   uint64_t n_consts;              ///< the number of `const_use`; 0: all constants are kept
   uint64_t resident_bytes;        ///< reserved
-  DLDevice device;                ///< kDLCPU or zeros; any other is refused
-  byoc_str implementation;        ///< a name for reports, such as "jit:avx2"
+  /// kDLCPU or zeros: the host. Since minor 10 also a device of the plugin's byoc_device_table, on
+  /// which the kernel runs and has its workspace; any other is refused.
+  DLDevice device;
+  byoc_str implementation;  ///< a name for reports, such as "jit:avx2"
   /// Since minor 2. The types of byoc_call.args according to the kernel's own graph: inputs, "->",
   /// outputs, separated by single spaces, such as "f32[1,8] i64[] -> f32[1,8]"; or "*" when run
   /// goes by the views that it gets and refuses those that do not fit together. When a program is
@@ -384,6 +410,10 @@ typedef struct byoc_kernel_info {
   /// the function's sizes (byoc/base/size_expression.h), such as "256*B*T"; workspace_bytes is then
   /// ignored, and each run gives a workspace for its sizes. Empty: workspace_bytes in every run.
   byoc_str open_workspace;
+  /// Since minor 10, for kernels of a device: byoc_place per input, then per output. An artifact
+  /// records them: load gives the same as compile.
+  const uint8_t* placement;
+  uint64_t n_placement;  ///< the number of `placement`; 0: all arguments are on the device
 } byoc_kernel_info;
 
 /// The bits of byoc_call.flags.
@@ -396,11 +426,14 @@ typedef struct byoc_call {
   /// Inputs, then outputs. run writes every element of the outputs and nothing else. Outputs share
   /// no memory with other arguments, but for the in-place pairs; inputs may share.
   const DLTensor* const* args;
-  uint32_t n_args;            ///< n_in + n_out of info
-  uint32_t flags;             ///< byoc_call_flags
-  void* workspace;            ///< scratch memory as info requested it, contents undefined
-  uint64_t workspace_bytes;   ///< bytes of `workspace`, at least those of info
-  void* stream;               ///< reserved
+  uint32_t n_args;           ///< n_in + n_out of info
+  uint32_t flags;            ///< byoc_call_flags
+  void* workspace;           ///< scratch memory as info requested it, contents undefined
+  uint64_t workspace_bytes;  ///< bytes of `workspace`, at least those of info
+  /// Since minor 10 (reserved before): a byoc_stream of the kernel's device, on which it computes;
+  /// NULL for kernels of the host. Views of arguments on a device have its DLDevice, and are
+  /// aligned to 256 bytes.
+  void* stream;
   const byoc_cancel* cancel;  ///< NULL, or for `cancelled` in long runs
   uint64_t call_id;           ///< the argument of byoc_host.span
   /// Since minor 4, for kernels with BYOC_KERNEL_OUT_SHAPES, else NULL: per output a place for its
@@ -484,6 +517,70 @@ enum byoc_plugin_flags {
   BYOC_PLUGIN_OPEN_SIZES = 128
 };
 
+/// Kinds of memory of a device: the bits of byoc_device.kinds, and one of them for dev_alloc.
+enum byoc_memory_kind {
+  BYOC_MEMORY_DEVICE = 1,        ///< for kernels and copies only: an access of the host is an error
+  BYOC_MEMORY_HOST_VISIBLE = 2,  ///< memory of the host that copies are fast from; not used yet
+  BYOC_MEMORY_UNIFIED = 4        ///< for kernels and for the host; not used yet
+};
+/// A device of a plugin. Owned by the instance; lives as long as it.
+typedef struct byoc_device {
+  byoc_hdr h;       ///< tag: BYOC_TAG_DEVICE
+  DLDevice device;  ///< the type of DLPack and a number; not kDLCPU
+  byoc_str name;    ///< for messages, such as "NVIDIA H200"
+  uint64_t kinds;   ///< byoc_memory_kind, with BYOC_MEMORY_DEVICE at least
+  uint64_t align;   ///< bytes: a power of two up to 4096, which all memory of dev_alloc has; 0: 64
+  uint64_t bytes;   ///< its memory; 0: unknown
+  byoc_str capabilities;  ///< a JSON object for reports and for the plugin itself, or empty
+} byoc_device;
+
+/// A copy of bytes. Owned by the host and valid until the call returns.
+typedef struct byoc_copy {
+  byoc_hdr h;           ///< tag: BYOC_TAG_COPY
+  void* dst;            ///< the first byte that is written
+  const void* src;      ///< the first byte that is read
+  DLDevice dst_device;  ///< where `dst` is; kDLCPU: memory of the host
+  DLDevice src_device;  ///< where `src` is; at least one of the two is a device of the table
+  uint64_t bytes;       ///< at least 1; the ranges do not overlap
+  byoc_stream* stream;  ///< enqueued there; NULL: done when the call returns
+} byoc_copy;
+
+/// The slots of a plugin with devices (byoc_plugin.device). In static storage. All slots are
+/// set. The calls may overlap with each other and with those of byoc_plugin, but for two calls
+/// on one stream or event. A device that is gone is BYOC_UNAVAILABLE in all of them, and memory
+/// that it lacks BYOC_RESOURCE_EXHAUSTED.
+typedef struct byoc_device_table {
+  byoc_hdr h;  ///< tag: BYOC_TAG_DEVICE_TABLE
+  /// Lists the devices. Called once per instance, after open, on the same thread. None, or an
+  /// error: the plugin can compile for them, and no kernel of a device is loaded, with that reason.
+  byoc_status* (*devices)(byoc_instance*, const byoc_device* const** out, uint64_t* n);
+  /// Allocates `n` bytes of a byoc_memory_kind, aligned to `align` and to byoc_device.align. Called
+  /// when constants are loaded and when a Context is made, never in a run.
+  byoc_status* (*dev_alloc)(byoc_instance*, DLDevice, uint32_t kind, uint64_t n, uint64_t align,
+                            void** out);
+  /// Frees memory of dev_alloc, after the streams that used it. NULL is allowed.
+  void (*dev_free)(byoc_instance*, DLDevice, void*);
+  /// Copies from the host to a device, back, or within a device. An error may also come from a
+  /// later event_sync.
+  byoc_status* (*copy)(byoc_instance*, const byoc_copy*);
+  /// Makes a stream. Called when a Context is made.
+  byoc_status* (*stream_new)(byoc_instance*, DLDevice, byoc_stream** out);
+  /// Drops the work that has not begun, and returns when none of its work reads or writes memory of
+  /// the host any more. It does not wait for a kernel that never ends.
+  void (*stream_free)(byoc_stream*);
+  /// Makes an event, which counts as reached until it is recorded. Called when a Context is made.
+  byoc_status* (*event_new)(byoc_instance*, DLDevice, byoc_event** out);
+  /// Frees an event, after the streams that it was recorded on. NULL is allowed.
+  void (*event_free)(byoc_event*);
+  /// Marks the end of the work that the stream has now. An event that was recorded before moves.
+  byoc_status* (*event_record)(byoc_event*, byoc_stream*);
+  /// Lets the later work of a stream of the same device wait for the event as it is recorded now.
+  byoc_status* (*event_wait)(byoc_event*, byoc_stream*);
+  /// Blocks the thread until the event is reached, or for `timeout_ns`: BYOC_DEADLINE_EXCEEDED
+  /// then, after which the host may call it again. Returns the error of the work before the event.
+  byoc_status* (*event_sync)(byoc_event*, uint64_t timeout_ns);
+} byoc_device_table;
+
 /// The table of a plugin: numbers and slots. In static storage of the plugin; the host copies it.
 /// Slots marked optional may be NULL. No function throws. The calls on one instance do not overlap,
 /// but for those of judge, run and release. Each function that returns a byoc_status* returns NULL
@@ -564,6 +661,9 @@ typedef struct byoc_plugin {
   /// request alone, and not on the values of constants. Called on the thread that compiles or
   /// tunes, before compile.
   byoc_status* (*knobs)(byoc_instance*, const byoc_compile*, const byoc_sink* out);
+  /// Optional, since minor 10. The slots of devices with memory of their own. A plugin that needs
+  /// them sets min_host_minor to 10.
+  const byoc_device_table* device;
 } byoc_plugin;
 
 /// The type of a plugin's entry. It sets *out to a table in static storage. Called once per
@@ -632,7 +732,7 @@ typedef const byoc_native_table* (*byoc_native_entry_fn)(const byoc_host*);
   BYOC_STATIC_ASSERT(sizeof(type) == offsetof(type, last) + sizeof(((type*)0)->last), \
                      #type " has tail padding")
 BYOC_ASSERT_NO_TAIL(byoc_host, packed_get);
-BYOC_ASSERT_NO_TAIL(byoc_const, flags);
+BYOC_ASSERT_NO_TAIL(byoc_const, device_data);
 BYOC_ASSERT_NO_TAIL(byoc_pattern, gbytes_s);
 BYOC_ASSERT_NO_TAIL(byoc_machine_level, fill);
 BYOC_ASSERT_NO_TAIL(byoc_machine, round_trip_ns);
@@ -640,11 +740,14 @@ BYOC_ASSERT_NO_TAIL(byoc_verdict, machine);
 BYOC_ASSERT_NO_TAIL(byoc_function, point);
 BYOC_ASSERT_NO_TAIL(byoc_compile, cancel);
 BYOC_ASSERT_NO_TAIL(byoc_load, cancel);
-BYOC_ASSERT_NO_TAIL(byoc_kernel_info, open_workspace);
+BYOC_ASSERT_NO_TAIL(byoc_kernel_info, n_placement);
 BYOC_ASSERT_NO_TAIL(byoc_call, sizes);
 BYOC_ASSERT_NO_TAIL(byoc_sink, write);
 BYOC_ASSERT_NO_TAIL(byoc_save, packed);
-BYOC_ASSERT_NO_TAIL(byoc_plugin, knobs);
+BYOC_ASSERT_NO_TAIL(byoc_device, capabilities);
+BYOC_ASSERT_NO_TAIL(byoc_copy, stream);
+BYOC_ASSERT_NO_TAIL(byoc_device_table, event_sync);
+BYOC_ASSERT_NO_TAIL(byoc_plugin, device);
 BYOC_ASSERT_NO_TAIL(byoc_layout, block);
 BYOC_ASSERT_NO_TAIL(byoc_native_failure, extent);
 BYOC_ASSERT_NO_TAIL(byoc_native_call, sizes);

@@ -2,6 +2,7 @@
 #pragma once
 // The Executable and its file form, model.byoc: the program, weights once, every plugin's bytes.
 #include <map>
+#include <optional>
 
 #include "byoc/base/external.h"
 
@@ -22,19 +23,24 @@ struct OpenSize {
 /// The place of one argument of a step, or of the source of a copy.
 struct Place {
   /// The memory that holds a tensor.
-  enum Kind : uint32_t { kInput, kOutput, kConstant, kArena };
-  Kind kind = kArena;   ///< the kind of memory
-  uint32_t index = 0;   ///< the number of the input, output or constant, or of the arena's block
-  uint64_t offset = 0;  ///< in the arena, or in the block, a multiple of 64
+  enum Kind : uint32_t { kInput, kOutput, kConstant, kArena, kDevice };
+  Kind kind = kArena;  ///< the kind of memory
+  /// The number of the input, output, constant or device, or of the arena's block.
+  uint32_t index = 0;
+  uint64_t offset = 0;  ///< in the arena, the block, or the device's arena, a multiple of 64
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// The call of one function.
+/// The call of one function, or a copy between the host and a device.
 struct Step {
   /// The value of `module` for functions of the host program.
   static constexpr uint32_t kHostExtern = UINT32_MAX;
-  uint32_t module = kHostExtern;  ///< kHostExtern: the host program provides it
-  uint32_t function = 0;          ///< in the module
+  /// The value of `module` for copies of args[0] to args[1], one of which is on a device.
+  static constexpr uint32_t kDeviceCopy = UINT32_MAX - 1;
+  uint32_t module = kHostExtern;  ///< of the executable, or one of the two values above
+  /// Returns true when it calls a function of a module.
+  bool is_compiled() const { return module < kDeviceCopy; }
+  uint32_t function = 0;    ///< in the module
   std::string symbol;       ///< differs from its function's when equal functions share a kernel
   uint32_t n_in = 0;        ///< args: inputs, then outputs
   std::vector<Place> args;  ///< inputs, then outputs
@@ -74,6 +80,15 @@ struct ProgramConstant {
   TensorSpec type;  ///< dtype and extents
 };
 
+/// A device that a program uses.
+struct ProgramDevice {
+  std::string plugin;        ///< the id of the plugin that has it
+  uint32_t type = 0;         ///< as in DLPack, not the CPU
+  uint32_t id = 0;           ///< the plugin's number for it
+  uint64_t arena_bytes = 0;  ///< memory on it for the tensors between steps
+  friend bool operator==(const ProgramDevice&, const ProgramDevice&) = default;
+};
+
 /// A state: an input and an output that a Context connects, so that each run reads the value that
 /// the run before wrote.
 struct ProgramState {
@@ -96,7 +111,19 @@ struct Program {
   /// run places the blocks for its sizes, by the order that needs the least memory.
   std::vector<std::vector<uint32_t>> packing;
   size_t blocks() const { return packing.empty() ? 0 : packing[0].size(); }  ///< of `packing`
-  std::vector<ProgramState> states;  ///< of the last inputs, and of the last outputs
+  std::vector<ProgramState> states;    ///< of the last inputs, and of the last outputs
+  std::vector<ProgramDevice> devices;  ///< that places name; empty: all memory is the host's
+  /// Returns the number of the device that a function of the module runs on; none: the host, or no
+  /// step calls it.
+  std::optional<uint32_t> device_of(const ExternalModule& module,
+                                    const ExternalFunction& function) const {
+    for (uint32_t k = 0; !function.device.empty() && k < devices.size(); ++k) {
+      if (devices[k].plugin == module.plugin && devices[k].type == function.device[0] &&
+          devices[k].id == function.device[1])
+        return k;
+    }
+    return {};
+  }
   size_t run_inputs() const { return inputs.size() - states.size(); }    ///< that a caller gives
   size_t run_outputs() const { return outputs.size() - states.size(); }  ///< that a caller gets
   std::vector<NamedTensor> given() const {                               ///< the inputs of a caller
@@ -120,7 +147,7 @@ struct Executable {
 
   /// Returns the user's names of the ops that a step runs.
   const std::vector<std::string>& locs(const Step& step) const {
-    if (step.module == Step::kHostExtern) return step.locs;
+    if (!step.is_compiled()) return step.locs;
     const ExternalFunction& function = modules[step.module].functions[step.function];
     return function.symbol == step.symbol ? function.locs : step.locs;
   }

@@ -2,6 +2,7 @@
 #pragma once
 // Runs an Executable: load once, then run from any number of threads, one Context each.
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct SessionOptions {
   bool allow_native = true;  ///< --no-native
   /// Outlives the Session. A cancelled load or run ends with kCancelled, slug "interrupted".
   const Cancellation* cancel = nullptr;
+  /// The longest wait of a run for a device, in ms; 0: no limit. A run that waits longer ends with
+  /// kDeadlineExceeded, slug "device-timeout". Unset: BYOC_DEVICE_TIMEOUT_MS, else 60,000.
+  std::optional<uint64_t> device_timeout_ms = {};
 };
 
 /// Arguments are inputs, then outputs, as the call has them. Runs on the calling thread of `run`.

@@ -143,6 +143,9 @@ class Server {
     limit_memory(from.number());
     BYOC_TRY(file.manifest, inspect_plugin(file.path, file.manifest));
     BYOC_TRY(const byoc_plugin table, load_plugin_table(file.path, file.manifest));
+    if (table.device != nullptr)
+      return unimplemented("it has devices, whose memory belongs to one process")
+          .with_help("leave it out of --isolate and BYOC_ISOLATE");
     BYOC_TRY(plugin_, file.open());
     return reply([this, minor = table.abi_minor](Writer& to) {
       isolate::put(to, facts_of(*plugin_, minor));

@@ -40,7 +40,7 @@ TEST(Abi, ReadsNothingBehindTheEndOfAShorterStruct) {
 }
 
 TEST(Abi, AppendsTheSlotsOfMinor1BehindThoseOfMinor0) {  // 8 bytes per slot, 14 in minor 0
-  EXPECT_EQ(BYOC_ABI_MINOR, 9);
+  EXPECT_EQ(BYOC_ABI_MINOR, 10);
   EXPECT_EQ(offsetof(byoc_plugin, shutdown), 120u + 8 * 13);
   EXPECT_EQ(offsetof(byoc_plugin, layouts), 120u + 8 * 14);
   EXPECT_EQ(offsetof(byoc_plugin, show), 120u + 8 * 15);
@@ -61,7 +61,7 @@ TEST(Abi, HasTheLayoutThatMajor1Froze) {  // LP64, from the fields in abi.h
   EXPECT_EQ(sizeof(byoc_hdr), 16u);
   EXPECT_EQ(offsetof(byoc_host, status_new), 48u);
   EXPECT_EQ(offsetof(byoc_plugin, open), 120u);
-  EXPECT_EQ(sizeof(byoc_const), 72u);
+  EXPECT_EQ(offsetof(byoc_const, flags), 64u);
   EXPECT_EQ(offsetof(byoc_verdict, reason), 48u);
   EXPECT_EQ(offsetof(byoc_call, out_shapes), 72u);
   EXPECT_EQ(offsetof(byoc_kernel_info, implementation), 96u);
@@ -93,7 +93,6 @@ TEST(Abi, AppendsTheMachineOfMinor7) {
 TEST(Abi, GivesThePartitionOfMinor8TheReservedSlot) {
   EXPECT_EQ(offsetof(byoc_plugin, partition), offsetof(byoc_plugin, open) + size_t{4} * 8);
   EXPECT_EQ(offsetof(byoc_plugin, compile), offsetof(byoc_plugin, partition) + 8);
-  EXPECT_EQ(sizeof(byoc_plugin), offsetof(byoc_plugin, knobs) + 8);  // no slot was appended
   using Slot = byoc_status* (*)(byoc_instance*, const byoc_compile*, const byoc_sink*);
   EXPECT_TRUE((std::is_same_v<decltype(byoc_plugin::partition), Slot>));
 }
@@ -102,6 +101,17 @@ TEST(Abi, AppendsTheSizesOfMinor9) {
   EXPECT_EQ(offsetof(byoc_call, sizes), 72u + sizeof(void*));
   EXPECT_EQ(sizeof(byoc_call), offsetof(byoc_call, sizes) + sizeof(void*));
   EXPECT_EQ(sizeof(byoc_native_call), offsetof(byoc_native_call, sizes) + sizeof(void*));
+}
+
+TEST(Abi, AppendsTheDevicesOfMinor10) {
+  EXPECT_EQ(offsetof(byoc_plugin, device), offsetof(byoc_plugin, knobs) + 8);
+  EXPECT_EQ(sizeof(byoc_plugin), offsetof(byoc_plugin, device) + 8);
+  EXPECT_EQ(offsetof(byoc_const, device_data), offsetof(byoc_const, flags) + 8);
+  EXPECT_EQ(offsetof(byoc_kernel_info, placement), 96u + 3 * sizeof(byoc_str));
+  EXPECT_EQ(offsetof(byoc_call, stream), 48u);  // where the reserved field was
+  EXPECT_EQ(int{BYOC_TAG_DEVICE}, int{BYOC_TAG_MACHINE} + 1);
+  EXPECT_EQ(int{BYOC_KERNEL_ASYNC}, 2 * int{BYOC_KERNEL_OUT_SHAPES});
+  EXPECT_EQ(sizeof(byoc_device_table), sizeof(byoc_hdr) + size_t{11} * 8);
 }
 
 TEST(Abi, AppendsTheSignaturesOfMinor2) {

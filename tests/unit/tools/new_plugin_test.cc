@@ -15,7 +15,7 @@ using testing::Not;
 
 TEST(NewPlugin, IsMadeOfTheExamplesOfTheTree) {
   auto files = driver::example_files();
-  ASSERT_EQ(files.size(), 6u);
+  ASSERT_EQ(files.size(), 8u);
   for (const driver::ExampleFile& file : files) {
     std::string path = cat(BYOC_SOURCE_DIR, "/plugins/example/", file.path);
     EXPECT_EQ(file.text, get(path)) << file.path;
@@ -43,6 +43,17 @@ TEST(NewPlugin, WritesCAndJson) {
   EXPECT_EQ(json["files"], Json({"CMakeLists.txt", "README.md", "plugin.c"}));
   EXPECT_EQ(json["library"], "build/libbyoc_chip.so");
   EXPECT_THAT(get(byoc.file("c/plugin.c")), HasSubstr("BYOC_MANIFEST(\"chip\", \"0.1.0\");"));
+}
+
+TEST(NewPlugin, WritesAPluginOfADevice) {
+  Byoc byoc;
+  Json json = byoc.json("new-plugin npu --device -o " + byoc.file("d"));
+  EXPECT_EQ(json["files"], Json({"CMakeLists.txt", "README.md", "plugin.cc"}));
+  EXPECT_THAT(get(byoc.file("d/plugin.cc")),
+              HasSubstr("class NpuPlugin : public Plugin, public Devices"));
+  Ran both = byoc("new-plugin npu --device --c -o " + byoc.file("both"));
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--device and --c are two templates"));
 }
 
 TEST(NewPlugin, WritesADefaultCodegen) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "byoc/plugin/manifest.h"
+#include "byoc/plugin/sdk/device.h"
 #include "byoc/plugin/sdk/graph_module.h"
 
 namespace byoc::sdk {
@@ -102,6 +103,7 @@ struct Instance {
   std::vector<WantedLayout> layouts;               // until the next call, with what points into it
   std::vector<byoc_layout> raw_layouts;
   std::vector<const byoc_layout*> layout_pointers;
+  DeviceRows devices;
 };
 
 template <class T, uint32_t tag>
@@ -288,10 +290,15 @@ struct Glue {
     io.const_use = info.const_use.data();
     io.n_consts = info.const_use.size();
     io.resident_bytes = info.resident_bytes;
-    io.device = {kDLCPU, 0};
+    io.device = info.device;
     io.implementation = to_str(info.implementation);
     constexpr size_t kMinor2 = offsetof(byoc_kernel_info, signature) + sizeof io.signature;
     if (io.h.size >= kMinor2) io.signature = to_str(info.signature);
+    constexpr size_t kPlaces = offsetof(byoc_kernel_info, n_placement) + sizeof io.n_placement;
+    if (io.h.size >= kPlaces) {
+      io.placement = info.placement.data();
+      io.n_placement = info.placement.size();
+    }
     if (info.open_workspace.empty()) return;
     constexpr size_t kOpen = offsetof(byoc_kernel_info, open_workspace) + sizeof io.open_workspace;
     if (io.h.size >= kOpen) io.open_workspace = to_str(info.open_workspace);
@@ -376,6 +383,12 @@ struct Glue {
     return true;
   }
 
+  /// For DeviceGlue.
+  struct DevicesOf {
+    static Devices& devices_of(byoc_instance* i) { return static_cast<P&>(*self(i).plugin); }
+    static DeviceRows& rows_of(byoc_instance* i) { return self(i).devices; }
+  };
+
   static constexpr byoc_plugin table(std::string_view id, std::string_view version,
                                      PluginTraits traits) {
     byoc_plugin t{};
@@ -395,6 +408,11 @@ struct Glue {
     t.kernel = kernel, t.info = info, t.run = run, t.compat = compat;
     t.layouts = layouts, t.show = show, t.knobs = knobs;
     if constexpr (has_partition()) t.partition = partition;
+    if constexpr (std::is_base_of_v<Devices, P>) {
+      constexpr uint32_t kMinorOfDevices = 10;  // older hosts would pass memory of their own
+      t.device = &DeviceGlue<DevicesOf>::table;
+      t.min_host_minor = kMinorOfDevices;
+    }
     if constexpr (requires { P::shutdown(); }) t.shutdown = shutdown;
     return t;
   }

@@ -100,6 +100,12 @@ class Constants {
     mark(k, BYOC_CONST_KEPT);
     return Held(held);
   }
+  /// Returns the address of the constant on the kernel's device, for as long as the module lives;
+  /// nullptr when it is compiled and not loaded. The host copies it there once per device.
+  const void* on_device(size_t k) {
+    mark(k, BYOC_CONST_DEVICE);
+    return BYOC_HAS(raw_[k], device_data) ? raw_[k]->device_data : nullptr;
+  }
   /// Returns the constant in another layout, made once per process:
   /// fill(void* memory) writes `bytes`.
   template <class Fill>
@@ -120,7 +126,7 @@ class Constants {
   const std::vector<uint8_t>& use() const { return use_; }    ///< byoc_const_use so far
 
  private:
-  // Uses, each with the next one that includes it: unused, packed, copied, kept.
+  // Uses, each with the next one that includes it: unused, packed, copied, kept, on the device.
   void mark(size_t k, uint8_t use) {
     auto rank = [](uint8_t u) { return u == BYOC_CONST_PACKED ? 1 : u == 0 ? 0 : u + 1; };
     constexpr uint32_t kMinorOfPacked = 4;
@@ -262,6 +268,8 @@ struct KernelInfo {
   uint64_t flags = 0;          ///< byoc_kernel_flags
   std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output) that may be one memory
   uint64_t resident_bytes = 0;  ///< memory of its own, packed weights and all
+  DLDevice device = {kDLCPU, 0};        ///< where it runs: the host, or one of Devices::devices
+  std::vector<uint8_t> placement = {};  ///< byoc_place per input, then per output; empty: there
   std::string implementation;   ///< "jit:avx2", for reports
   /// Filled in by the SDK for kernels that Plugin::compile made:
   uint32_t n_in = 0, n_out = 0;
