@@ -62,6 +62,8 @@ Status check_request(const SubjectRequest& subject, const BenchOptions& options,
   if (has_op != subject.model.model.empty())
     return cli::usage_error(has_op ? "--op is the model: leave out MODEL"
                                    : "no MODEL given, and no --op");
+  if (!options.sizes.empty() && (has_op || !options.versus.empty() || thread_counts != 1))
+    return cli::usage_error("--sizes takes no --op, no --vs and one number of threads");
   if (!has_op && !(subject.op.attrs.empty() && subject.op.weights.empty()))
     return cli::usage_error("--attr and --weight are for --op");
   if (has_op && !(subject.region.empty() && subject.model[option::kBind].empty()))
@@ -70,6 +72,25 @@ Status check_request(const SubjectRequest& subject, const BenchOptions& options,
   if (!subject.region.empty())
     return cli::usage_error("--vs takes no --region: configurations have different regions");
   return thread_counts == 1 ? Status() : cli::usage_error("--vs takes one number of threads");
+}
+
+/// Returns the sizes of each run of "N=1,2,4"; one without sizes for "".
+Result<std::vector<cli::RunSizes>> runs_of(const std::string& text) {
+  const size_t equals = text.find('=');
+  std::vector<cli::RunSizes> out;
+  if (text.empty()) return std::vector<cli::RunSizes>(1);
+  for (size_t begin = equals; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin + 1), text.size());
+    const std::string one =
+        cat(text.substr(0, equals), "=", text.substr(begin + 1, end - begin - 1));
+    BYOC_TRY(auto run, cli::parse_run_sizes({one}, "--sizes"));
+    out.push_back(std::move(run));
+    begin = end;
+  }
+  if (out.empty())
+    return cli::usage_error(
+        cat("--sizes expects a size and its numbers, as in N=1,2,4, not \"", text, "\""));
+  return out;
 }
 
 SubjectRequest subject_of(const ModelOptions& options, const std::vector<std::string>& inputs,
@@ -101,9 +122,12 @@ class Bench {
     SubjectRequest request = request_;
     if (!request.op.op.empty())
       request.op.shapes = std::exchange(request.model[option::kShape], {});
+    BYOC_TRY(const std::vector<cli::RunSizes> runs, runs_of(with_.sizes));
+    request.sizes = runs[0];
     BYOC_TRY(Subject subject, make(request));
-    BYOC_TRY_STATUS(with_.versus.empty() ? add_all(subject, threads)
-                                         : add_both(subject, request, threads[0]));
+    BYOC_TRY_STATUS(!with_.sizes.empty()   ? add_sizes(subject, request, runs, threads[0])
+                    : with_.versus.empty() ? add_all(subject, threads)
+                                           : add_both(subject, request, threads[0]));
     take_facts(subject);
     Status end = check_outputs();
     if (end.ok()) end = measure_all();
@@ -126,6 +150,32 @@ class Bench {
 
   Status add_all(const Subject& subject, const std::vector<uint32_t>& threads) {
     for (uint32_t count : threads) BYOC_TRY_STATUS(add(subject, count, ""));
+    return {};
+  }
+
+  /// Adds a run of each of the sizes. A model is compiled once.
+  Status add_sizes(Subject& first, SubjectRequest request, const std::vector<cli::RunSizes>& runs,
+                   uint32_t threads) {
+    const bool is_compiled = is_artifact(first.model);
+    std::optional<Compiled> all;
+    if (!is_compiled) {
+      if (!show(cat("compiling for --threads ", threads), 0, 0)) return measure::interrupted();
+      BYOC_TRY(all, first.compile(threads));
+    }
+    auto add_one = [&](Subject& subject, const cli::RunSizes& run) -> Status {
+      if (all) subject.compile = [&](uint32_t) -> Result<Compiled> { return Compiled(*all); };
+      const auto& [name, numbers] = *run.begin();
+      report_.sizes = name;
+      BYOC_TRY_STATUS(add(subject, threads, cat(name, "=", numbers.at(0))));
+      report_.all.back().size = numbers.at(0);
+      return {};
+    };
+    BYOC_TRY_STATUS(add_one(first, runs[0]));
+    for (size_t k = 1; k < runs.size(); ++k) {
+      request.sizes = runs[k];
+      BYOC_TRY(Subject subject, make(request));
+      BYOC_TRY_STATUS(add_one(subject, runs[k]));
+    }
     return {};
   }
 

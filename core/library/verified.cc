@@ -5,6 +5,7 @@
 #include "byoc/verify.h"
 #include "core/library/request.h"
 #include "core/tools/model/tuning.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "runtime/cli/output.h"
 
 namespace byoc {
@@ -39,6 +40,18 @@ void write_piece(const std::string& model, const std::string& folder, VerifiedMo
   else to.why_not_written = status.message();
 }
 
+/// Loads a model whose open sizes nothing gives with a range for each, as compile does.
+Result<IRModule> load_for_ranges(const ModelOptions& options, const VerifyRequest& request,
+                                 AssumedSizes& sizes) {
+  const bool gives_sizes = !options[option::kShape].empty() || !options[option::kBind].empty() ||
+                           !request.inputs.empty() || is_data_set(request.against);
+  if (!gives_sizes) {
+    Result<RangedModel> ranged = load_ranged(options);
+    if (ranged.ok()) return std::move(ranged->module);
+  }
+  return load_to_verify(options, request, sizes);  // which reports errors, or has numbers for sizes
+}
+
 }  // namespace
 
 Result<IRModule> load_to_verify(ModelOptions options, const VerifyRequest& request,
@@ -55,7 +68,7 @@ Result<IRModule> load_to_verify(ModelOptions options, const VerifyRequest& reque
 Result<VerifiedModel> verify_file(const ModelOptions& options, VerifyRequest request,
                                   const VerifyHooks& hooks) {
   VerifiedModel out;
-  BYOC_TRY(IRModule module, load_to_verify(options, request, out.sizes));
+  BYOC_TRY(IRModule module, load_for_ranges(options, request, out.sizes));
   if (hooks.sizes_known) hooks.sizes_known(out.sizes);
   BYOC_TRY(request.build, build_options(options));
   request.build.report = &out.report;
@@ -81,6 +94,11 @@ Json json_of(const Verification& verification, const std::string& against) {
                {"equal_inputs", verification.on_equal_inputs},
                {"pieces", verification.pieces},
                {"wrong_regions", verification.wrong_regions}};
+  if (!verification.sizes.empty()) {
+    json["sizes"] = verification.sizes;
+    json["regions_at"] = verification.regions_at;
+    json["limited"] = verification.limited;
+  }
   json["outputs"] = Json::array();
   for (const ComparedValue& value : verification.outputs) json["outputs"].push_back(to_json(value));
   json["bad_region"] = verification.bad ? bad_json(*verification.bad) : Json();

@@ -12,6 +12,8 @@ struct BenchOptions {
   std::string threads;
   /// A second configuration, "compiler=llvm level=1", in turns with the first; "": none.
   std::string versus;
+  /// Values of one open size, "N=1,2,4": each is measured, all by the same program; "": none.
+  std::string sizes;
   std::string region;  ///< only this one, by its symbol or number; "": all of the model
   uint64_t seed = 0;   ///< of random inputs
   double warmup_s = 0.2;

@@ -80,6 +80,10 @@ void add_bench_options(cli::Command& command, BenchFlags& options) {
                  "a second configuration, \"compiler=llvm level=1\", in turns with "
                  "the first, and the first again as a control",
                  &bench.versus});
+  all.push_back(
+      {"--sizes", "N=1,2,4",
+       "numbers of an open size, each measured by the same program: times, and N per second",
+       &bench.sizes});
   all.push_back({"--region", "R", "one region alone, by its symbol or number", &bench.region});
   all.push_back(
       {"--input", "NAME=VALUE", "as in byoc run; those not given are random", &options.inputs});

@@ -96,8 +96,10 @@ std::string no_region_text(const Verification& verification, const std::string& 
 
 std::string bad_text(const Verification& verification) {
   const BadRegion& bad = *verification.bad;
-  std::string out = cat("FAIL region ", bad.index + 1, " of ", verification.regions, ", ",
-                        bad.function, " (", bad.plugin, "), ");
+  std::string out =
+      cat("FAIL region ", bad.index + 1, " of ", verification.regions, ", ", bad.function, " (",
+          bad.plugin, "), ",
+          verification.regions_at.empty() ? "" : cat("at ", verification.regions_at, " "));
   if (!verification.on_equal_inputs) {
     out += cat("is the first that differs from ", verification.reference);
   } else {
@@ -127,10 +129,11 @@ std::string rounding_text(const Verification& verification) {
 
 std::string borders_text(const Verification& verification, const std::string& against) {
   if (verification.bad) return bad_text(verification);
-  const std::string agree =
-      cat("ok   all ", verification.regions, " regions agree with ", verification.reference,
-          verification.on_equal_inputs ? " on equal inputs, " : ", ", verification.borders,
-          " values compared\n", verification.on_equal_inputs ? rounding_text(verification) : "");
+  const std::string agree = cat(
+      "ok   all ", verification.regions, " regions agree with ", verification.reference,
+      verification.on_equal_inputs ? " on equal inputs, " : ", ", verification.borders,
+      " values compared", verification.regions_at.empty() ? "" : " at ", verification.regions_at,
+      "\n", verification.on_equal_inputs ? rounding_text(verification) : "");
   return verification.passed() ? agree : cat(agree, no_region_text(verification, against));
 }
 
@@ -247,6 +250,12 @@ Result<int> run_verify(const VerifyFlags& options, const cli::CommonOptions& com
   warn_unused_plugins(verification.plugins, *verified->plugins, options.model, warn_to(common));
   if (!verified->why_not_written.empty())
     cli::print_warning(cat("the piece was not written: ", verified->why_not_written), common);
+  for (const std::string& limit : verification.limited)
+    cli::print_warning(cat("checked with ", limit,
+                           ": values of larger runs have too many elements; "
+                           "a number checks one, as in --shape ",
+                           limit.substr(0, limit.find('=')), "=1"),
+                       common);
   const std::string& folder = verified->folder;
   std::string replay =
       folder.empty()

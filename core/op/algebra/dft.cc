@@ -107,7 +107,7 @@ Result<RefKernel> reference_dft(Types in, Types out, const Attrs& attrs) {
 }
 
 Result<Tensors> compute_dft(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  TypeId type = TensorType{in[0].dtype(), make_shape(extents(in[0]))};
+  TypeId type = type_of(in[0]);
   BYOC_TRY(DftPlan plan, read_dft_plan(std::span(&type, 1), attrs));
   auto f64 = [](double value) { return te::constant(DType::kF64, value); };
   auto table = [&](const char* name, te::UnaryOp op, double sign) {
@@ -163,7 +163,7 @@ void add_dft_ops(OpRegistry& ops) {
                       "real signal"}},
            .infer = infer_dft,
            .reference = reference_dft,
-           .compute = compute_dft,
+           .compute = with_open_sizes(compute_dft),
            .flops = flops_dft});
 }
 

@@ -222,7 +222,7 @@ Result<RefKernel> reference_einsum(Types in, Types out, const Attrs& attrs) {
 
 Result<Tensors> compute_einsum(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   std::vector<TypeId> types;
-  for (const Tensor& x : in) types.push_back(TensorType{x.dtype(), make_shape(extents(x))});
+  for (const Tensor& x : in) types.push_back(type_of(x));
   BYOC_TRY(Equation e, read_equation(types, attrs));
   auto product = [&](const Exprs& i, const Exprs& r) {
     BYOC_CHECK(i.size() == e.result.size() && r.size() == e.summed.size(), i.size(), " and ",
@@ -240,7 +240,7 @@ Result<Tensors> compute_einsum(te::Builder& builder, Inputs in, Types out, const
     return term;
   };
   Exprs over;
-  for (int label : e.summed) over.push_back(e.dims.at(label).extent());
+  for (int label : e.summed) over.push_back(te::extent_of(e.dims.at(label)));
   Exprs shape = te::extents_of(*out[0]);
   DType dtype = out[0]->dtype;
   if (over.empty())
@@ -272,7 +272,7 @@ void add_einsum_ops(OpRegistry& ops) {
            .attrs = {{"equation", "", "terms of letters, one per operand", AttrSpec::kRequired}},
            .infer = infer_einsum,
            .reference = reference_einsum,
-           .compute = compute_einsum,
+           .compute = with_open_sizes(compute_einsum),
            .flops = flops_einsum});
 }
 

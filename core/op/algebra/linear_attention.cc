@@ -271,9 +271,8 @@ struct PlanExpr {
 Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types out,
                                          const Attrs& attrs) {
   std::vector<TypeId> types;
-  for (const Tensor& tensor : in)
-    types.push_back(TensorType{tensor.dtype(), make_shape(extents(tensor))});
-  BYOC_TRY(AttentionPlan plan, static_plan(types, attrs));
+  for (const Tensor& tensor : in) types.push_back(type_of(tensor));
+  BYOC_TRY(const AttentionPlan plan, read_attention_plan(types, attrs));
   DType dtype =
       in[0].dtype() == DType::kF64 || in[3].dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   BYOC_CHECK(out.size() == 2, kLinearAttention, " has ", out.size(), " results");
@@ -293,7 +292,7 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
             Expr first = in[3](at.image, at.head, i, j);
             return te::make_store(at.s, {i, j}, te::cast(dtype, widened(first)));
           });
-          Stmt steps = te::loop("t", plan.t, [&](Expr t) {
+          Stmt steps = te::loop("t", in[0].shape()[1], [&](Expr t) {
             at.token = t;
             return te::make_block(
                 {plan.gated ? at.decay() : Stmt(), at.updates(), at.write_and_read(results[0])});
@@ -307,7 +306,7 @@ Result<Tensors> compute_linear_attention(te::Builder& builder, Inputs in, Types 
           body = te::make_alloc(at.u, te::Scope::kWorkspace, body);
           return te::make_alloc(at.s, te::Scope::kWorkspace, body);
         };
-        return te::loop("head", plan.n * plan.heads, one_head, te::LoopKind::kParallel);
+        return te::loop("head", in[0].shape()[0] * plan.heads, one_head, te::LoopKind::kParallel);
       });
 }
 
@@ -341,7 +340,7 @@ void add_linear_attention_ops(OpRegistry& ops) {
                      {"scale", 0.0, "of y; 0: k^(-1/2)"}},
            .infer = infer_linear_attention,
            .reference = reference_linear_attention,
-           .compute = compute_linear_attention,
+           .compute = with_open_sizes(compute_linear_attention),
            .flops = flops_linear_attention});
 }
 

@@ -67,9 +67,8 @@ Result<ValueCheck> check_gather(Types in, const Attrs& attrs) {
 Result<Tensors> compute_gather(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   const Shape x = type_of(in[0]).shape;
   BYOC_TRY(size_t axis, normal_axis("gather", attrs.i("axis", 0), type_of(in[0])));
-  if (is_open(x[axis])) return needs_number("gather", x[axis]);
   size_t rank = in[1].rank();
-  const CheckedIndices indices(builder, "gather", in[1], {from_either_end(x[axis].extent())});
+  const CheckedIndices indices(builder, "gather", in[1], {indices_into(x[axis])});
   return one(builder.compute("gather", te::extents_of(*out[0]), [&](const Exprs& i) {
     BYOC_CHECK(i.size() + 1 == x.size() + rank, i.size(), " indices for ranks ", x.size(), " and ",
                rank);
@@ -122,9 +121,7 @@ Result<Tensors> compute_gather_elements(te::Builder& builder, Inputs in, Types o
                                         const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("gather_elements", attrs.i("axis", 0), out[0]));
   const Dim entries = type_of(in[0]).shape[axis];
-  if (is_open(entries)) return needs_number("gather_elements", entries);
-  const CheckedIndices indices(builder, "gather_elements", in[1],
-                               {from_either_end(entries.extent())});
+  const CheckedIndices indices(builder, "gather_elements", in[1], {indices_into(entries)});
   return one(builder.compute("gather_elements", te::extents_of(*out[0]), [&](const Exprs& i) {
     Exprs from = i;
     from[axis] = indices(i);
@@ -174,12 +171,11 @@ Result<Tensors> compute_gather_nd(te::Builder& builder, Inputs in, Types out, co
   if (is_open(rows.back())) return needs_number("gather_nd", rows.back());
   auto batch = static_cast<size_t>(attrs.i("batch_dims", 0)), leading = rows.size() - 1;
   auto width = static_cast<size_t>(rows.back().extent());
-  std::vector<IndexRange> ranges;
+  std::vector<RangeExpr> ranges;
   BYOC_CHECK(batch + width <= x.size(), width, " indices after ", batch, " dims of rank ",
              x.size());
   for (Dim dim : std::span(x).subspan(batch, width)) {
-    if (is_open(dim)) return needs_number("gather_nd", dim);
-    ranges.push_back(from_either_end(dim.extent()));
+    ranges.push_back(indices_into(dim));
   }
   const CheckedIndices indices(builder, "gather_nd", in[1], ranges);
   return one(builder.compute("gather_nd", te::extents_of(*out[0]), [&](const Exprs& i) {

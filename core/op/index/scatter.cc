@@ -151,14 +151,21 @@ Expr combined(const std::string& reduction, const Expr& old, const Expr& update)
 // Rows with fewer updates in all are not shared among threads.
 constexpr int64_t kParallelUpdates = 1 << 14;
 
+// Returns the elements at the bounds of open dims.
+double elements_at_bounds(const Shape& shape) {
+  double out = 1;
+  for (Dim dim : shape) out *= static_cast<double>(dim.max());
+  return out;
+}
+
 te::Stmt copied(const Tensor& x, const Tensor& y) {
-  return nested_loops(extents(x), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
+  return loops_over(x.shape(), [&](const Exprs& i) { return te::make_store(y, i, x(i)); });
 }
 
 // Returns loops over the dims after the first, inside of row `r`.
-te::Stmt rest_of_row(const Expr& r, const Ints& extents,
+te::Stmt rest_of_row(const Expr& r, const Exprs& extents,
                      const std::function<te::Stmt(const Exprs&)>& body) {
-  return nested_loops({extents.begin() + 1, extents.end()}, [&](const Exprs& rest) {
+  return loops_over({extents.begin() + 1, extents.end()}, [&](const Exprs& rest) {
     Exprs at = {r};
     at.insert(at.end(), rest.begin(), rest.end());
     return body(at);
@@ -175,13 +182,14 @@ Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types 
   BYOC_TRY(size_t axis, normal_axis("scatter_elements", attrs.i("axis", 0), out[0]));
   std::string reduction = attrs.s("reduction", "none");
   const CheckedIndices indices(builder, "scatter_elements", in[1],
-                               {from_either_end(out[0]->shape[axis].extent())});
+                               {indices_into(out[0]->shape[axis])});
   Tensors read = {in[0], in[2]};
   for (const Tensor& tensor : indices.inputs()) read.push_back(tensor);
-  const Ints x = extents(in[0]), from = extents(in[1]);
+  const Exprs x = in[0].shape(), from = in[1].shape();
+  const Shape updated = type_of(in[1]).shape;
   // Updates along another axis than the first stay in their row.
-  const bool has_rows = axis > 0 && from[0] == x[0] && from[0] > 1 &&
-                        *num_elements(make_shape(from)) >= kParallelUpdates;
+  const bool has_rows = axis > 0 && updated[0] == type_of(in[0]).shape[0] && updated[0] != Dim(1) &&
+                        elements_at_bounds(updated) >= kParallelUpdates;
   return builder.procedure("scatter_elements", {*out[0]}, read, [&](const Tensors& y) {
     const auto update = [&](const Exprs& i) {
       te::Var index("index");
@@ -190,7 +198,7 @@ Result<Tensors> compute_scatter_elements(te::Builder& builder, Inputs in, Types 
       te::Stmt store = te::make_store(y[0], to, combined(reduction, y[0](to), in[2](i)));
       return te::make_let(index, indices(i), store);
     };
-    if (!has_rows) return te::make_block({copied(in[0], y[0]), nested_loops(from, update)});
+    if (!has_rows) return te::make_block({copied(in[0], y[0]), loops_over(from, update)});
     const auto one_row = [&](const Expr& r) {
       te::Stmt copy =
           rest_of_row(r, x, [&](const Exprs& i) { return te::make_store(y[0], i, in[0](i)); });
@@ -206,20 +214,24 @@ Result<ValueCheck> check_scatter_nd(Types in, const Attrs&) {
 }
 
 Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-  Ints x = static_extents(out[0]->shape), rows = extents(in[1]);
+  const Shape x = out[0]->shape;
+  Exprs rows = in[1].shape();
   BYOC_CHECK(!rows.empty(), "scatter_nd of indices without dims");
-  auto width = static_cast<size_t>(rows.back());
+  const Dim last = type_of(in[1]).shape.back();
+  if (is_open(last)) return needs_number("scatter_nd", last);
+  const auto width = static_cast<size_t>(last.extent());
   BYOC_CHECK(width <= x.size(), width, " indices for ", out[0]);
   rows.pop_back();
-  Ints slice(x.begin() + static_cast<ptrdiff_t>(width), x.end());
+  const Exprs all = te::extents_of(*out[0]);
+  const Exprs slice(all.begin() + static_cast<ptrdiff_t>(width), all.end());
   std::string reduction = attrs.s("reduction", "none");
-  std::vector<IndexRange> ranges;
-  for (size_t k = 0; k < width; ++k) ranges.push_back(from_either_end(x[k]));
+  std::vector<RangeExpr> ranges;
+  for (size_t k = 0; k < width; ++k) ranges.push_back(indices_into(x[k]));
   const CheckedIndices indices(builder, "scatter_nd", in[1], ranges);
   auto update = [&](const Tensor& y, const Exprs& row) {
     std::vector<te::Var> vars(width);
     Exprs begin(vars.begin(), vars.end());
-    te::Stmt stmt = nested_loops(slice, [&](const Exprs& s) {
+    te::Stmt stmt = loops_over(slice, [&](const Exprs& s) {
       Exprs to = begin, from = row;
       to.insert(to.end(), s.begin(), s.end());
       from.insert(from.end(), s.begin(), s.end());
@@ -235,7 +247,7 @@ Result<Tensors> compute_scatter_nd(te::Builder& builder, Inputs in, Types out, c
   Tensors read = {in[0], in[2]};
   for (const Tensor& tensor : indices.inputs()) read.push_back(tensor);
   return builder.procedure("scatter_nd", {*out[0]}, read, [&](const Tensors& y) {
-    te::Stmt updates = nested_loops(rows, [&](const Exprs& row) { return update(y[0], row); });
+    te::Stmt updates = loops_over(rows, [&](const Exprs& row) { return update(y[0], row); });
     return te::make_block({copied(in[0], y[0]), updates});
   });
 }
@@ -264,14 +276,15 @@ void add_scatter_ops(OpRegistry& ops) {
       "scatter_elements",
       "x with y[i, indices[i, j, ...], ...] = updates[i, j, ...], the index is at position `axis`.",
       "i32 or i64, rank of x", "as x, shape of indices", infer_scatter_elements,
-      reference_scatter_elements, compute_scatter_elements, check_scatter_elements);
+      reference_scatter_elements, with_open_sizes(compute_scatter_elements),
+      check_scatter_elements);
   elements.attrs.push_back({"axis", int64_t{0}, "in [-rank, rank)"});
   ops.add(std::move(elements));
   ops.add(
       scatter_op("scatter_nd",
                  "x with the slices named by the rows of `indices` replaced by those of `updates`.",
                  "i32 or i64 [..., k]", "as x: [..., x.shape[k:]]", infer_scatter_nd,
-                 reference_scatter_nd, compute_scatter_nd, check_scatter_nd));
+                 reference_scatter_nd, with_open_sizes(compute_scatter_nd), check_scatter_nd));
 }
 
 }  // namespace byoc::op

@@ -80,7 +80,7 @@ Expr all_of(std::span<const Expr> conditions) {
   return all;
 }
 
-Expr is_within(const Expr& index, int64_t extent) { return Expr(0) <= index && index < extent; }
+Expr is_within(const Expr& index, const Expr& extent) { return Expr(0) <= index && index < extent; }
 
 Expr clamped(Expr index, int64_t low, int64_t high) {
   return min(max(std::move(index), low), high);
@@ -278,6 +278,12 @@ void open_unflattened(const Expr& flat, std::span<const Dim> dims, std::span<Exp
 }
 
 }  // namespace
+
+Exprs unflattened(const Expr& flat, const Shape& dims) {
+  Exprs out(dims.size(), Expr(0));
+  open_unflattened(flat, dims, out);
+  return out;
+}
 
 Result<std::function<Exprs(const Exprs&)>> reshaped_by(const Shape& to, const Shape& from) {
   std::vector<Group> groups;

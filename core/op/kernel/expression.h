@@ -40,7 +40,7 @@ Expr is_nan(Expr x);  // false for integers
 /// Returns true when all are true, and when there are none.
 Expr all_of(std::span<const Expr> conditions);
 /// Returns 0 <= index < extent.
-Expr is_within(const Expr& index, int64_t extent);
+Expr is_within(const Expr& index, const Expr& extent);
 Expr clamped(Expr index, int64_t low, int64_t high);
 /// Returns the greater of two numbers, NaN if one of them is; the first of equals.
 Expr greatest_of(const Expr& a, const Expr& b);
@@ -63,6 +63,7 @@ Exprs as_exprs(const Ints& numbers);
 /// Convert between a row-major position and the indices that have it.
 Expr flat_index(const Exprs& indices, const Ints& extents);
 Exprs unflattened(const Expr& flat, const Ints& extents);
+Exprs unflattened(const Expr& flat, const Shape& dims);  // which may be open
 /// Returns the indices into `from` of the element that is at `at` in the same elements as `to`.
 /// Dims that both shapes share are passed through.
 Exprs reshaped_index(const Exprs& at, const Ints& to, const Ints& from);

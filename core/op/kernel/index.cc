@@ -35,8 +35,8 @@ Status check_columns(const std::string& op, const T* indices, int64_t rows,
 }
 
 /// Makes loops over all indices around body(place, range).
-te::Stmt for_indices(const Exprs& extents, const std::vector<IndexRange>& ranges,
-                     const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
+te::Stmt for_indices(const Exprs& extents, const std::vector<RangeExpr>& ranges,
+                     const std::function<te::Stmt(const Exprs&, const RangeExpr&)>& body) {
   if (ranges.size() == 1)
     return loops_over(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
   BYOC_CHECK(!extents.empty() && as_int(extents.back()) == static_cast<int64_t>(ranges.size()),
@@ -67,22 +67,28 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
   };
 }
 
+RangeExpr indices_into(Dim dim) {
+  if (dim.is_static()) return from_either_end(dim.extent());
+  const Expr extent = te::extent_of(dim);
+  return {Expr(0) - extent, extent};
+}
+
 // Checks in two passes: the first has no branches, so that it becomes vector code; the second runs
 // when an index is outside, and finds it.
 CheckedIndices::CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                               std::vector<IndexRange> ranges)
+                               std::vector<RangeExpr> ranges)
     : indices_(indices), ranges_(std::move(ranges)) {
   if (ranges_.empty()) return;  // rows of no indices
   const Scalar outside("outside", DType::kI64);
   const Tensors made = builder.procedure(
       cat(op, ".indices"), {{DType::kI64, {Dim(1)}}}, {indices}, [&](const Tensors& zero) {
         te::Stmt look =
-            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
+            for_indices(indices.shape(), ranges_, [&](const Exprs& at, const RangeExpr& range) {
               Expr is_outside = select(is_within(counted(at, range), range.extent), Expr(0), 1);
               return outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside));
             });
         te::Stmt find =
-            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
+            for_indices(indices.shape(), ranges_, [&](const Exprs& at, const RangeExpr& range) {
               te::Stmt error = te::make_index_error(op, te::cast(DType::kI64, indices(at)),
                                                     range.low, range.extent);
               return te::make_if(is_within(counted(at, range), range.extent), {}, error);
@@ -107,9 +113,9 @@ Expr CheckedIndices::operator()(const Exprs& at) const {
   return counted(at, ranges_[column]) + zero_(0);
 }
 
-Expr CheckedIndices::counted(const Exprs& at, IndexRange range) const {
+Expr CheckedIndices::counted(const Exprs& at, const RangeExpr& range) const {
   const Expr index = te::cast(DType::kI64, indices_(at));
-  if (range.low == 0) return index;
+  if (as_int(range.low) == 0) return index;
   const Expr sign = te::binary(te::BinaryOp::kShiftRight, index, 63);  // -1 or 0
   return index + te::binary(te::BinaryOp::kAnd, sign, range.extent);
 }

@@ -36,6 +36,15 @@ struct IndexRange {
   int64_t low = 0, extent = 0;
 };
 inline IndexRange from_either_end(int64_t extent) { return {-extent, extent}; }
+/// The same in a compute, where the extent may be an expression of sizes.
+struct RangeExpr {
+  Expr low, extent;
+  RangeExpr(IndexRange range)
+      : low(range.low), extent(range.extent) {}  // NOLINT: implicit by design
+  RangeExpr(Expr from, Expr end) : low(std::move(from)), extent(std::move(end)) {}
+};
+/// Returns the range of indices into a dim, from either end.
+RangeExpr indices_into(Dim dim);
 inline IndexRange lengths_up_to(int64_t extent) { return {0, extent + 1}; }
 
 /// Returns a check of operand `operand`, of the type `indices`. `ranges`: one for all indices, or
@@ -50,16 +59,16 @@ class CheckedIndices {
  public:
   /// `ranges`: one for all indices, or one per column of the last dim.
   CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                 std::vector<IndexRange> ranges);
+                 std::vector<RangeExpr> ranges);
   /// Returns the index at these places; with several ranges the last one is a number.
   Expr operator()(const Exprs& at) const;
   /// Returns the tensors that a procedure with these indices reads.
   Tensors inputs() const;
 
  private:
-  Expr counted(const Exprs& at, IndexRange range) const;
+  Expr counted(const Exprs& at, const RangeExpr& range) const;
   Tensor indices_, zero_;  // zero_: empty without ranges
-  std::vector<IndexRange> ranges_;
+  std::vector<RangeExpr> ranges_;
 };
 
 /// A view of `indices` [..., width] as rows that name the first dims of x after

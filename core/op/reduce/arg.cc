@@ -243,7 +243,7 @@ struct HeapLoops {
   }
 };
 
-te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, int64_t extent) {
+te::Stmt select_best(const HeapLoops& heap, const Tensor& x, int64_t k, const Expr& extent) {
   int64_t levels = 0;
   while (int64_t{2} << levels <= k) ++levels;
   auto element = [&](const Expr& j) { return x(heap.place(j)); };
@@ -271,13 +271,19 @@ te::Stmt sort_whole(const HeapLoops& best, const Tensor& x, int64_t k, int64_t e
       });
 }
 
-// Makes a loop over lines of `extent` elements, which threads share if there is enough to do.
-te::Stmt for_lines(const Ints& lines, int64_t extent,
-                   const std::function<te::Stmt(const Exprs&)>& body) {
-  constexpr int64_t kEnough = 1 << 14;  // elements; a thread begins in the time of some thousand
-  int64_t count = 1;
-  for (int64_t n : lines) count *= n;
-  if (count < 2 || count * extent < kEnough) return nested_loops(lines, body);
+// Makes a loop over the lines of x along `axis`, which threads share if there may be enough to do.
+te::Stmt for_lines(const Shape& x, size_t axis, const std::function<te::Stmt(const Exprs&)>& body) {
+  constexpr double kEnough = 1 << 14;  // elements; a thread begins in the time of some thousand
+  Shape lines = x;
+  lines[axis] = Dim(1);
+  Expr count = 1;
+  double most_lines = 1;
+  for (Dim dim : lines) {
+    count = count * te::extent_of(dim);
+    most_lines *= static_cast<double>(dim.max());
+  }
+  if (most_lines < 2 || most_lines * static_cast<double>(x[axis].max()) < kEnough)
+    return loops_over(te::extents_of({DType::kI64, lines}), body);
   return te::loop(
       "line", count, [&](Expr line) { return body(unflattened(line, lines)); },
       te::LoopKind::kParallel);
@@ -285,18 +291,20 @@ te::Stmt for_lines(const Ints& lines, int64_t extent,
 
 Result<Tensors> compute_topk(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   BYOC_TRY(size_t axis, normal_axis("topk", attrs.i("axis"), out[0]));
-  Ints lines = extents(in[0]);
-  BYOC_CHECK(axis < lines.size() && out.size() == 2, "topk of rank ", lines.size(), " has ",
-             out.size(), " results");
-  int64_t extent = std::exchange(lines[axis], 1), k = attrs.i("k");
-  BYOC_CHECK(k >= 0 && k <= extent, "the ", k, " best of ", extent);
+  const Shape x = type_of(in[0]).shape;
+  BYOC_CHECK(axis < x.size() && out.size() == 2, "topk of rank ", x.size(), " has ", out.size(),
+             " results");
+  const int64_t k = attrs.i("k");
+  BYOC_CHECK(k >= 0 && k <= x[axis].min(), "the ", k, " best of ", x[axis]);
+  const Expr extent = te::extent_of(x[axis]);
   const bool largest = attrs.b("largest", true);
-  const bool is_sorted_whole = RadixLoops::pays(in[0].dtype(), extent, k);
+  const bool is_sorted_whole =
+      x[axis].is_static() && RadixLoops::pays(in[0].dtype(), x[axis].extent(), k);
   return builder.procedure("topk", {*out[0], *out[1]}, {in[0]}, [&](const Tensors& y) {
     if (k == 0) return te::Stmt();
-    return for_lines(lines, extent, [&](const Exprs& i) {
+    return for_lines(x, axis, [&](const Exprs& i) {
       const HeapLoops heap{y[0], y[1], i, axis, largest};
-      return is_sorted_whole ? sort_whole(heap, in[0], k, extent)
+      return is_sorted_whole ? sort_whole(heap, in[0], k, x[axis].extent())
                              : select_best(heap, in[0], k, extent);
     });
   });
@@ -321,7 +329,7 @@ OpDef topk() {
       return topk_kernel<T>(view, attrs.i("k"), attrs.b("largest", true));
     });
   };
-  op.compute = compute_topk;
+  op.compute = with_open_sizes(compute_topk);
   op.flops = [](Types inputs, Types, const Attrs&) { return flop_count(inputs[0]); };
   return op;
 }

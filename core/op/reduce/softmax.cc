@@ -215,11 +215,11 @@ Result<Tensors> compute_cumulative(Cumulative kind, te::Builder& builder, Inputs
   bool exclusive = attrs.b("exclusive", false), reverse = attrs.b("reverse", false);
   DType dtype = in[0].dtype();
   Scalar total("total", is_float(dtype) ? DType::kF64 : dtype);
-  Ints lines = static_extents(out[0]->shape);
+  Exprs lines = te::extents_of(*out[0]);
   BYOC_CHECK(lines.size() == in[0].rank(), kind.name(), " of rank ", in[0].rank(), " is ", out[0]);
-  int64_t extent = std::exchange(lines[axis], 1);
+  const Expr extent = std::exchange(lines[axis], 1);
   return builder.procedure(kind.name(), {*out[0]}, {in[0]}, [&](const Tensors& y) {
-    return total.in(nested_loops(lines, [&](Exprs i) {
+    return total.in(loops_over(lines, [&](Exprs i) {
       te::Stmt steps = te::loop("j", extent, [&](Expr j) {
         i[axis] = reverse ? extent - 1 - j : j;
         Expr value = te::cast(total.place.dtype(), widened(in[0](i)));
@@ -248,9 +248,10 @@ OpDef cumulative(Cumulative kind, std::string doc) {
                                                    attrs.b("reverse", false));
                      });
   };
-  op.compute = [kind](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
-    return compute_cumulative(kind, builder, in, out, attrs);
-  };
+  op.compute =
+      with_open_sizes([kind](te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
+        return compute_cumulative(kind, builder, in, out, attrs);
+      });
   return op;
 }
 

@@ -93,7 +93,7 @@ void add_triangle_ops(OpRegistry& ops) {
                      {"k", int64_t{0}, "which diagonal: column - row"}},
            .infer = infer_eye_like,
            .reference = reference_eye_like,
-           .compute = compute_eye_like,
+           .compute = with_open_sizes(compute_eye_like),
            .flops = no_flops});
 }
 

@@ -198,7 +198,7 @@ void add_col2im_ops(OpRegistry& ops) {
                      {"dilations", Ints{}, "one per dim; empty: all 1"}},
            .infer = infer_col2im,
            .reference = reference_col2im,
-           .compute = compute_col2im,
+           .compute = with_open_sizes(compute_col2im),
            .flops = [](Types in, Types, const Attrs&) { return flop_count(in[0]); }});
 }
 

@@ -357,7 +357,7 @@ te::Stmt bin_by_samples(const RoiCall& call, const Tensor& y, const Exprs& i, co
 // Computes by a procedure, as the number of samples may come from the boxes.
 Result<Tensors> compute_roi_align(te::Builder& builder, Inputs in, Types out, const Attrs& attrs) {
   const Ints shape = extents(in[0]), bins = static_extents(out[0]->shape);
-  const CheckedIndices images(builder, "roi_align", in[2], {{0, shape[0]}});
+  const CheckedIndices images(builder, "roi_align", in[2], {IndexRange{0, shape[0]}});
   BYOC_CHECK(shape.size() == 4 && bins.size() == 4, "boxes of rank ", shape.size(), " become ",
              out[0]);
   const bool half_pixel = attrs.b("half_pixel", true);

@@ -159,7 +159,9 @@ std::string totals_table(const BenchReport& report) {
   std::vector<std::string> texts = cli::format_times(times);
   std::vector<std::string> titles = {">threads", ">median",  ">p5",           ">p95",    ">min",
                                      ">GFLOP/s", ">of peak", ">of bandwidth", ">samples"};
-  if (report.versus) titles.insert(titles.begin(), "configuration");
+  const bool has_names = report.versus || !report.sizes.empty();
+  if (has_names) titles.insert(titles.begin(), report.versus ? "configuration" : "size");
+  if (!report.sizes.empty()) titles.push_back(cat(">", report.sizes, " per second"));
   cli::Table table(titles);
   for (size_t k = 0; k < report.all.size(); ++k) {
     const Benched& benched = report.all[k];
@@ -176,7 +178,8 @@ std::string totals_table(const BenchReport& report) {
                                       of_peak(work, benched.peaks),
                                       of_bandwidth(work, benched.peaks),
                                       cat(samples.ns.size(), runs)};
-    if (report.versus) cells.insert(cells.begin(), benched.name);
+    if (has_names) cells.insert(cells.begin(), benched.name);
+    if (!report.sizes.empty()) cells.push_back(cli::format_fixed(rate_of(benched), 1));
     table.add(std::move(cells));
   }
   return table.text();
@@ -282,6 +285,11 @@ std::string versus_text(const Versus& versus) {
 
 }  // namespace
 
+double rate_of(const Benched& benched) {
+  const double ns = measure::spread_of(benched.timed->samples.ns).median;
+  return ns > 0 ? static_cast<double>(benched.size) * 1e9 / ns : 0;
+}
+
 std::string timed_what(const measure::TimingPlan& plan) {
   return cat("Session::run, inputs resident, outputs preallocated, ",
              plan.counts_thread_time ? "processor time of the thread" : "wall clock");
@@ -301,6 +309,7 @@ std::string bench_text(const BenchReport& report, bool all_regions) {
   if (report.versus) out += versus_text(*report.versus);
   out += timed_text(report) + machine_text(report);
   for (const Benched& benched : report.all) {
+    if (!report.sizes.empty() && !all_regions) continue;  // many tables of the same regions
     if (benched.name != kControl) out += regions_text(benched, all_regions);
   }
   return out + marks_text(out, report.load);

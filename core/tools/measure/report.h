@@ -25,7 +25,8 @@ inline constexpr std::string_view kControl = "A again";
 /// A configuration and its measurements.
 struct Benched {
   uint32_t threads = 1;
-  std::string name = {};             // with --vs: "A", "B" and kControl
+  std::string name = {};             // with --vs: "A", "B" and kControl; with --sizes "N=4"
+  int64_t size = 0;                  // with --sizes: the number of the size
   std::optional<double> compile_ns;  // empty for an artifact, which is compiled already
   double load_ns = 0;
   cli::MemoryUse memory;  // of the session and of the process, before anything was timed
@@ -55,12 +56,15 @@ struct BenchReport {
   measure::TimingPlan plan;
   std::vector<Benched> all;
   std::optional<Versus> versus;
+  std::string sizes;            // with --sizes: the name of the size that differs
   uint64_t peak_rss_bytes = 0;  // of the process, until everything was measured
   process::OtherLoad load;      // of the machine, while it was measured
 };
 
 /// Returns the flops of one run; nothing when the host runs a step, whose flops are not known.
 std::optional<double> flops_of(const Session& session);
+/// Returns the size's number per second, such as images; of a configuration of --sizes.
+double rate_of(const Benched& benched);
 /// Returns the quantity that samples are, for people.
 std::string timed_what(const measure::TimingPlan& plan);
 /// Returns a warning about other work on the machine, "" on a quiet one.

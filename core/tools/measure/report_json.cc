@@ -74,6 +74,7 @@ Json benched_json(const Benched& benched) {
                {"memory", cli::to_json(benched.memory)}};
   json.update(work_json(work_of(timed.session(), spread.median), benched.peaks));
   json.update(spread_json(spread));
+  if (benched.size > 0) json["per_second"] = rate_of(benched);
   json["runs_per_sample"] = timed.samples.runs_per_sample;
   json["samples_ns"] = timed.samples.ns;
   json["turns"] = timed.samples.turns;

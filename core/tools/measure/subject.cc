@@ -8,6 +8,7 @@
 #include "core/tools/model/execute.h"
 #include "core/tools/replay/region_limits.h"
 #include "core/tools/replay/run_replay.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "core/tools/verify/output_limits.h"
 #include "core/tools/verify/verification.h"
 
@@ -60,6 +61,10 @@ class Maker {
   // ---- .onnx, .ir and --op
   Status file_work() {
     ModelOptions model = request_.model;
+    if (!request_.sizes.empty()) {
+      BYOC_TRY(RangedModel ranged, load_ranged(model));
+      return model_work(std::move(ranged.module));
+    }
     BYOC_TRY(subject_.assumed_sizes, set_open_sizes(model, request_.inputs));
     BYOC_TRY(IRModule module, load_model(model));
     return model_work(std::move(module));
@@ -69,8 +74,8 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
     subject_.plugins = build_with.plugins;
-    BYOC_TRY(cli::RunInputs inputs,
-             cli::inputs_of_run(types, entry_sizes(module), request_.inputs, {}, tensor_readers()));
+    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
+                                                       request_.sizes, tensor_readers()));
     BYOC_TRY_STATUS(make_inputs(types, std::move(inputs)));
     if (request_.no_check) {
       subject_.why_no_check = "--no-check";
@@ -138,8 +143,11 @@ class Maker {
 
   // ---- .byoc
   Status artifact_work() {
+    ModelOptions model = request_.model;
+    for (const auto& [name, numbers] : request_.sizes)
+      model[option::kShape].push_back(cat(name, "=", numbers.at(0)));
     BYOC_TRY(Runnable runnable,
-             make_runnable(request_.model, subject_.model, request_.inputs, {warn_, nullptr}));
+             make_runnable(model, subject_.model, request_.inputs, {warn_, nullptr}));
     subject_.size = std::move(runnable.size);
     subject_.why_no_check = request_.no_check
                                 ? "--no-check"

@@ -24,6 +24,7 @@ struct SubjectRequest {
   SingleOp op;                      // op.op is empty without --op
   std::string region;               // empty: all of it
   std::vector<std::string> inputs;  // as --input
+  cli::RunSizes sizes;              // of a run of a program that stays open; empty: numbers for all
   uint64_t seed = 0;
   bool no_check = false;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "byoc/base/env.h"
 #include "runtime/session/guard_scope.h"
@@ -46,15 +47,48 @@ Result<std::vector<Tensor>> execute(const Session& session, Context& context,
   return outputs;
 }
 
-Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const PluginSet> plugins,
-                                    uint32_t threads, std::span<const Tensor> inputs) {
+namespace {
+
+using Run = std::function<Status(const Session&, Context&)>;
+
+Status with_context(Executable executable, std::shared_ptr<const PluginSet> plugins,
+                    uint32_t threads, const Run& run) {
   const GuardScope guarded(!env_is_set("BYOC_GUARD") || env_value("BYOC_GUARD") == "1");
   BYOC_TRY(auto session,
            Session::load(std::move(executable), std::move(plugins), {.threads = threads}));
   BYOC_TRY_STATUS(session->check_externs());
   ::setenv("BYOC_CANARY", "1", 0);  // likewise for memory between steps, unless the user has set it
   BYOC_TRY(auto context, session->make_context());
-  return execute(*session, *context, inputs);
+  return run(*session, *context);
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<Tensor>>> execute_each(Executable executable,
+                                                      std::shared_ptr<const PluginSet> plugins,
+                                                      uint32_t threads,
+                                                      std::span<const std::vector<Tensor>> runs) {
+  std::vector<std::vector<Tensor>> out;
+  auto run = [&](const Session& session, Context& context) -> Status {
+    for (const std::vector<Tensor>& inputs : runs) {
+      BYOC_TRY(auto outputs, execute(session, context, inputs));
+      out.push_back(std::move(outputs));
+    }
+    return {};
+  };
+  BYOC_TRY_STATUS(with_context(std::move(executable), std::move(plugins), threads, run));
+  return out;
+}
+
+Result<std::vector<Tensor>> execute(Executable executable, std::shared_ptr<const PluginSet> plugins,
+                                    uint32_t threads, std::span<const Tensor> inputs) {
+  std::vector<Tensor> out;
+  auto run = [&](const Session& session, Context& context) -> Status {
+    BYOC_TRY(out, execute(session, context, inputs));
+    return {};
+  };
+  BYOC_TRY_STATUS(with_context(std::move(executable), std::move(plugins), threads, run));
+  return out;
 }
 
 }  // namespace byoc::driver

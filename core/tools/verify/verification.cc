@@ -15,6 +15,7 @@
 #include "core/tools/model/runnable.h"
 #include "core/tools/replay/dump_region.h"
 #include "core/tools/verify/check_pieces.h"
+#include "core/tools/verify/checked_sizes.h"
 #include "core/tools/verify/new_process.h"
 #include "core/tools/verify/output_limits.h"
 #include "core/tools/verify/state_steps.h"
@@ -78,35 +79,65 @@ class Verifier {
   Status compare_with_plugin(const std::string& id) {
     doing("compiling the model");
     BYOC_TRY(Executable executable, build(module_, build_));
-    const Program& program = executable.program;
-    BYOC_TRY(const cli::RunInputs bound, cli::inputs_of_run(program.inputs, program.sizes,
-                                                            request_.inputs, {}, tensor_readers()));
-    BYOC_TRY(auto made,
-             cli::make_inputs(program.inputs, bound.bindings, request_.seed, tensor_readers()));
-    for (auto& input : made) inputs_.push_back(std::move(input.tensor));
-    std::vector<NamedTensor> names = executable.program.outputs;
+    names_ = executable.program.outputs;
+    BYOC_TRY(std::vector<std::vector<Tensor>> runs, inputs_of_runs(executable.program));
     doing("running the model");
-    BYOC_TRY(auto got, execute_here(std::move(executable)));
-    BYOC_TRY(expected_, run_by(id));
-    BYOC_TRY(limits_, limits_by(id, expected_));
-    compare_outputs(names, got);
+    BYOC_TRY(auto got, execute_each_here(std::move(executable), runs));
+    doing(cat("running it by ", id));
+    BYOC_TRY(Executable reference, build(module_, all_by(id, build_)));
+    BYOC_TRY(auto right, execute_each_here(std::move(reference), runs));
+    size_t chosen = runs.size();  // the first that is wrong
+    std::vector<std::vector<Limit>> limits(runs.size());
+    for (size_t k = 0; k < runs.size(); ++k) {
+      BYOC_TRY(limits[k], limits_by(id, runs[k], right[k]));
+      const bool is_right = compare_outputs(got[k], right[k], limits[k], k);
+      if (!is_right) chosen = std::min(chosen, k);
+    }
+    chosen = std::min(chosen, runs.size() - 1);
+    inputs_ = std::move(runs[chosen]);
+    expected_ = std::move(right[chosen]);
+    limits_ = std::move(limits[chosen]);
+    if (!out_.sizes.empty()) out_.regions_at = out_.sizes[chosen];
     return {};
+  }
+
+  /// Returns the inputs of each run: several where sizes are open that no input gives.
+  Result<std::vector<std::vector<Tensor>>> inputs_of_runs(const Program& program) {
+    const auto readers = tensor_readers();
+    auto bound = [&](const cli::RunSizes& run) {
+      return cli::inputs_of_run(program.inputs, program.sizes, request_.inputs, run, readers);
+    };
+    BYOC_TRY(const cli::RunInputs given, bound({}));
+    std::vector<std::string> open;
+    for (const cli::AssumedSize& size : given.assumed) open.push_back(size.name);
+    CheckedSizes checked = checked_sizes(module_, open, request_.seed);
+    out_.limited = std::move(checked.limited);
+    std::vector<std::vector<Tensor>> out;
+    for (const cli::RunSizes& run : checked.runs) {
+      if (!run.empty()) out_.sizes.push_back(run_label(run));
+      BYOC_TRY(const cli::RunInputs inputs, bound(run));
+      BYOC_TRY(auto made,
+               cli::make_inputs(program.inputs, inputs.bindings, request_.seed, readers));
+      auto& values = out.emplace_back();
+      for (auto& input : made) values.push_back(std::move(input.tensor));
+    }
+    return out;
   }
 
   Status compare_with_stored() {
     BYOC_TRY(auto stored_inputs, read_stored_inputs(request_.against));
     BYOC_TRY(auto stored_outputs, read_stored_outputs(request_.against));
     BYOC_TRY(Executable executable, build(module_, build_));
-    std::vector<NamedTensor> names = executable.program.outputs;
+    names_ = executable.program.outputs;
     BYOC_TRY(inputs_, match_inputs(std::move(stored_inputs), executable.program.inputs));
-    BYOC_TRY(expected_, match_outputs(std::move(stored_outputs), names));
+    BYOC_TRY(expected_, match_outputs(std::move(stored_outputs), names_));
     BYOC_TRY(auto got, execute_here(std::move(executable)));
-    limits_.assign(names.size(), {.tolerance = request_.tolerance});
+    limits_.assign(names_.size(), {.tolerance = request_.tolerance});
     if (rounds(module_)) {
       BYOC_TRY(auto right, run_by(out_.reference));
-      BYOC_TRY(limits_, limits_by(out_.reference, right));
+      BYOC_TRY(limits_, limits_by(out_.reference, inputs_, right));
     }
-    compare_outputs(names, got);
+    compare_outputs(got, expected_, limits_, 0);
     return {};
   }
 
@@ -128,20 +159,33 @@ class Verifier {
     return execute_here(std::move(executable));
   }
 
-  Result<std::vector<Limit>> limits_by(const std::string& id, std::span<const Tensor> right) const {
+  Result<std::vector<Limit>> limits_by(const std::string& id, std::span<const Tensor> inputs,
+                                       std::span<const Tensor> right) const {
     doing(cat("running it by ", id, " with rounded values a step off"));
-    return output_limits(module_, build_, {id, inputs_}, right, request_.tolerance);
+    return output_limits(module_, build_, {id, inputs}, right, request_.tolerance);
   }
 
   Result<std::vector<Tensor>> execute_here(Executable executable) const {
     return execute(std::move(executable), build_.plugins, build_.threads, inputs_);
   }
 
-  void compare_outputs(const std::vector<NamedTensor>& names, const std::vector<Tensor>& got) {
-    BYOC_CHECK(names.size() == got.size() && expected_.size() == got.size(), got.size(),
-               " outputs, ", expected_.size(), " are right");
-    for (size_t k = 0; k < got.size(); ++k)
-      out_.outputs.push_back(compare_value(names[k].name, got[k], expected_[k], limits_[k]));
+  Result<std::vector<std::vector<Tensor>>> execute_each_here(
+      Executable executable, std::span<const std::vector<Tensor>> runs) const {
+    return execute_each(std::move(executable), build_.plugins, build_.threads, runs);
+  }
+
+  /// Adds the outputs of the run of the given number. Returns true when all are right.
+  bool compare_outputs(const std::vector<Tensor>& got, const std::vector<Tensor>& right,
+                       const std::vector<Limit>& limits, size_t run) {
+    BYOC_CHECK(names_.size() == got.size() && right.size() == got.size(), got.size(), " outputs, ",
+               right.size(), " are right");
+    const std::string at = out_.sizes.empty() ? "" : cat(", ", out_.sizes[run]);
+    bool is_right = true;
+    for (size_t k = 0; k < got.size(); ++k) {
+      out_.outputs.push_back(compare_value(cat(names_[k].name, at), got[k], right[k], limits[k]));
+      is_right = is_right && out_.outputs.back().difference.is_equal;
+    }
+    return is_right;
   }
 
   /// Compares every value between regions with that of the reference. The regions do not change, so
@@ -219,7 +263,7 @@ class Verifier {
     const size_t first = values.probed().values.size();
     for (size_t k = 0; k < expected_.size(); ++k)
       out_.of_reference.push_back(
-          compare_value(out_.outputs[k].name, values.right()[first + k], expected_[k], limits_[k]));
+          compare_value(names_[k].name, values.right()[first + k], expected_[k], limits_[k]));
   }
 
   /// Finds the smallest part that is wrong. Regions that round several times are compared in
@@ -307,12 +351,13 @@ class Verifier {
 
   const VerifyRequest& request_;
   BuildOptions build_;
-  IRModule stateful_;              // as it was given
-  IRModule module_;                // whose states are inputs and outputs
-  const double border_tolerance_;  // of values between regions
-  std::vector<Tensor> inputs_, expected_;
-  std::vector<Limit> limits_;    // of the outputs
-  std::vector<size_t> several_;  // numbers of the regions that round several times
+  IRModule stateful_;                      // as it was given
+  IRModule module_;                        // whose states are inputs and outputs
+  const double border_tolerance_;          // of values between regions
+  std::vector<NamedTensor> names_;         // the outputs
+  std::vector<Tensor> inputs_, expected_;  // of the run at which the regions are compared
+  std::vector<Limit> limits_;              // of its outputs
+  std::vector<size_t> several_;            // numbers of the regions that round several times
   Verification out_;
 };
 

@@ -42,10 +42,13 @@ struct BadRegion {
 };
 
 struct Verification {
-  std::string reference;          // the plugin that computed the right values between regions
-  std::set<std::string> plugins;  // those that compiled a region
-  std::vector<ComparedValue> outputs;
-  size_t regions = 0, borders = 0;  // borders: results of all regions
+  std::string reference;               // the plugin that computed the right values between regions
+  std::set<std::string> plugins;       // those that compiled a region
+  std::vector<ComparedValue> outputs;  // of a program with open sizes "y, N=4", for each of `sizes`
+  std::vector<std::string> sizes;      // "N=1, T=128"; empty: none is open
+  std::vector<std::string> limited;    // CheckedSizes::limited
+  std::string regions_at;              // one of `sizes`, at which the regions are compared
+  size_t regions = 0, borders = 0;     // borders: results of all regions
   // A model that rounds: each region got the inputs that the reference computed. Else the program
   // ran as a whole, and its values are compared.
   bool on_equal_inputs = false;

@@ -60,5 +60,43 @@ TEST(OpenSizes, TakesOpenSizesOfOnnxModels) {
   EXPECT_THAT(ran.out, HasSubstr("open sizes: N=1,"));
 }
 
+TEST(OpenSizes, VerifiesAtTheEndsOfRangesAndBetween) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,S]) { %0 = relu(%x) return %0 }");
+  Json json = byoc.json("verify " + model + " --compiler json --shape N=2..5 --shape S=3..90");
+  std::vector<std::string> sizes = json["sizes"];
+  ASSERT_EQ(sizes.size(), 6u);
+  EXPECT_EQ(std::vector(sizes.begin(), sizes.begin() + 4),
+            (std::vector<std::string>{"N=2, S=3", "N=5, S=90", "N=5, S=3", "N=2, S=90"}));
+  EXPECT_EQ(json["outputs"][1]["name"], "output0, N=5, S=90");
+  EXPECT_EQ(json["outputs"][1]["type"], "f32[5,90]");
+  EXPECT_EQ(json["regions_at"], sizes[5]);
+  EXPECT_TRUE(json["limited"].empty());
+  json = byoc.json("verify " + model + " --compiler json --input x=f32[2,7]");
+  EXPECT_FALSE(json.contains("sizes"));
+  EXPECT_EQ(json["outputs"][0]["type"], "f32[2,7]");
+}
+
+TEST(OpenSizes, VerifiesWithoutShapesWhatCompileMakes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,S]) { %0 = relu(%x) return %0 }");
+  Ran ran = byoc("verify " + model + " --compiler json");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("N=1, S=1\" f32[1,1]"));
+  EXPECT_THAT(ran.err, HasSubstr("checked with N=1..4096 of 1..65536"));
+}
+
+TEST(OpenSizes, ComparesRegionsAtTheFirstSizesThatAreWrong) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,4]) { %0 = relu(%x) return %0 }");
+  const std::string plugin = BYOC_BUILD_DIR "/tests/faults/libbyoc_sizes_least.so";
+  Ran ran = byoc("verify " + model + " --shape N=2..5 --compiler sizes --plugin " + plugin +
+                 " -o " + byoc.file("piece"));
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("ok   \"output0, N=2\" f32[2,4]"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL \"output0, N=5\" f32[5,4]"));
+  EXPECT_THAT(ran.out, HasSubstr("FAIL region 1 of 1, sizes_main_0 (sizes), at N=5 "));
+}
+
 }  // namespace
 }  // namespace byoc::test

@@ -107,10 +107,15 @@ namespace {
 Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
   TensorType type = graph.type(x);
   auto n = num_elements(type.shape);
-  if (!n.ok()) return unimplemented(cat("its mask needs a known shape, the shape is ", type.shape));
   type.dtype = DType::kBool;
   auto fill = [&](std::byte* out) { std::memset(out, 1, static_cast<size_t>(*n)); };
-  ValueId mask = graph.constant(type, Buffer::make(static_cast<size_t>(*n), fill));
+  ValueId mask;
+  if (n.ok()) {
+    mask = graph.constant(type, Buffer::make(static_cast<size_t>(*n), fill));
+  } else {  // a bool equals itself, as it is never NaN
+    const ValueId some = cast_to(graph, x, DType::kBool);
+    mask = graph.call("equal", {some, some});
+  }
   if (node.opset() < 10) mask = graph.call("cast", {mask}, {{"to", graph.type(x).dtype}});
   return std::vector{mask};
 }

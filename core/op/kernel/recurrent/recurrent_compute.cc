@@ -185,7 +185,7 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
   n.reset = Tensor("reset", n.dtype, {n.batch, n.hidden});
   if (n.has_lengths())
     n.checked_lengths.emplace(builder, name + ".lengths", in[operands],
-                              std::vector{lengths_up_to(type.shape[0].extent())});
+                              std::vector<RangeExpr>{lengths_up_to(type.shape[0].extent())});
   return n;
 }
 

@@ -66,7 +66,7 @@ TEST(DropoutRow, GivesAFullMaskWhenOneIsAskedFor) {
   OnnxModel unknown;
   unknown.input("x", {"N"}).output("y").output("mask");
   unknown.node("Dropout", {"x"}, {"y", "mask"}, "n");
-  EXPECT_THAT(ops_of(unknown), HasSubstr("its mask needs a known shape, the shape is [N]"));
+  EXPECT_EQ(ops_of(unknown), "%0 = cast(%x) {to=bool}\n%1 = equal(%0, %0)\n");
 }
 
 TEST(DropoutRow, RefusesTraining) {
