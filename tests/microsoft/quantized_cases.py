@@ -168,6 +168,41 @@ def products(write):
              ("a_scale", "a_zero"))
 
 
+def recurrent(write):
+    """States and inputs are multiples of their range's step, and only one step multiplies a state: what ONNX Runtime
+    rounds is so exact. Of its results of longer sequences, byoc's differ by that rounding."""
+    r, op = Random("DynamicQuantizeLSTM"), "DynamicQuantizeLSTM"
+
+    def on_grid(step, *shape):
+        steps = r.i32(*shape, low=-100, high=156)
+        steps.flat[0], steps.flat[-1] = -100, 155
+        return (steps * step).astype(np.float32)
+
+    def case(name, of, zero, time=1, directions=1, columns=False, state=True, still=False, outputs=3, **attrs):
+        n, k, hidden = 2, 6, 5
+        shape = (directions, 4 * hidden) if columns else (directions,)
+        zeros = np.full(shape, zero, np.int8 if of == r.i8 else np.uint8)
+        weights = of(directions, k, 4 * hidden), of(directions, hidden, 4 * hidden)
+        inputs = {"x": on_grid(0.02, time, n, k), "w": weights[0],
+                  "r": np.full_like(weights[1], zero) if still else weights[1],
+                  "b": r.f32(directions, 8 * hidden, scale=0.3), "lengths": None,
+                  "h": np.stack([on_grid(0.006, n, hidden) for _ in range(directions)]) if state else None,
+                  "c": r.f32(directions, n, hidden) if state else None, "p": None,
+                  "w_scale": r.positive(*shape, low=0.002, high=0.006), "w_zero": zeros,
+                  "r_scale": r.positive(*shape, low=0.002, high=0.006), "r_zero": zeros}
+        direction = ["", attrs.pop("direction", "forward"), "bidirectional"][directions]
+        write(op, name, inputs, {"hidden_size": hidden, "direction": direction, **attrs}, outputs,
+              fixed=("w", "r", "b", "w_scale", "w_zero", "r_scale", "r_zero"))
+
+    case("i8", r.i8, 0)
+    case("u8", r.u8, 120)
+    case("columns", r.i8, 0, columns=True)
+    case("directions", r.u8, 131, directions=2)
+    case("sequence", r.i8, 0, time=4, still=True, outputs=1)
+    case("sequence_from_the_end", r.i8, 0, time=4, still=True, direction="reverse", state=False)
+    case("activations", r.u8, 128, activations=["HardSigmoid", "Relu", "Tanh"], clip=0.9)
+
+
 def embeddings(write):
     r, op = Random("QEmbed"), "QEmbedLayerNormalization"
     names = ("word", "position", "segment", "gamma", "beta")
@@ -215,5 +250,5 @@ def linear(write):
 
 
 def write_all(write):
-    for family in (binary, unary, concat_and_where, pools, convolutions, products, embeddings, linear):
+    for family in (binary, unary, concat_and_where, pools, convolutions, products, recurrent, embeddings, linear):
         family(write)
