@@ -96,6 +96,8 @@ def pools(write):
     write(op, "u8", {"x": r.u8(1, 6, 6, 4)}, {"kernel_shape": [2, 2], "strides": [2, 2]})
     write(op, "i8", {"x": r.i8(1, 6, 6, 4)}, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]})
     write(op, "ceil", {"x": r.u8(2, 5, 5, 3)}, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1})
+    case("QLinearAveragePool", "ceil_counts_pads", r.u8(1, 2, 5, 6), u,
+         {"kernel_shape": [2, 3], "strides": [2, 2], "pads": [0, 1, 0, 0], "ceil_mode": 1, "count_include_pad": 1})
 
 
 def convolutions(write):
@@ -166,6 +168,7 @@ def products(write):
              ("a_scale", "a_zero"))
     to_float("scale_at_run_time_u8", r.u8(4, 16), r.u8(16, 5), f32(0.01), (u8(120), u8(99)), None,
              ("a_scale", "a_zero"))
+    to_float("columns_of_one_zero_point", r.u8(3, 8), r.u8(8, 5), r.positive(5), (u8(128), u8(119)))
 
 
 def recurrent(write):
