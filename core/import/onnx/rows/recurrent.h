@@ -5,8 +5,8 @@
 
 namespace byoc::onnx_import {
 
-/// Of a recurrent node: w [directions, gates * hidden, input], r [directions, gates * hidden,
-/// hidden].
+/// The matrices of a recurrent node: w [directions, gates * hidden, input] and
+/// r [directions, gates * hidden, hidden].
 struct Matrices {
   ValueId w, r;
 };
