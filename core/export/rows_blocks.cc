@@ -124,11 +124,46 @@ Status dequantize_blocks(Call& call) {
   return {};
 }
 
+// Returns x with its blocks rounded as round_rows does.
+std::string rounded_rows(Call& call, int64_t block) {
+  call.need(18);  // ReduceMax with axes as an operand
+  const size_t rank = call.input_type(0).shape.size();
+  const int64_t k = call.input_type(0).shape.back().extent(), blocks = (k + block - 1) / block;
+  std::string x = call.input(0);
+  if (k != blocks * block) {
+    Ints pads(2 * rank, 0);
+    pads.back() = blocks * block - k;
+    x = call.value("Pad", {x, call.ints(pads)});
+  }
+  Ints shape(rank - 1, 0);  // 0: as before
+  shape.insert(shape.end(), {blocks, block});
+  x = reshaped(call, x, shape);
+  auto number = [&](double value) { return call.scalar(DType::kF32, value); };
+  const std::string most = call.value("ReduceMax", {call.value("Abs", {x}), call.ints({-1})});
+  const std::string steps =
+      call.value("Where", {call.value("Greater", {most, number(1e-36)}),
+                           call.value("Div", {number(127), most}), number(0)});
+  const std::string rounded = call.value("Round", {call.value("Mul", {x, steps})});
+  Ints whole(rank - 1, 0);
+  whole.push_back(blocks * block);
+  const std::string out =
+      reshaped(call, call.value("Mul", {rounded, call.value("Div", {most, number(127)})}), whole);
+  if (k == blocks * block) return out;
+  return call.value("Slice", {out, call.ints({0}), call.ints({k}), call.ints({-1})});
+}
+
+Status round_rows(Call& call) {
+  call.add("Identity", {rounded_rows(call, call.attrs().i("block"))}, call.outputs());
+  return {};
+}
+
 Status matmul_blocks(Call& call) {
   const Matrix m = matrix_of(call, 1, call.input_type(0).shape.back().extent());
+  const bool is_rounded = call.attrs().i("row_bits", 0) != 0;
+  const std::string x = is_rounded ? rounded_rows(call, m.block) : call.input(0);
   const std::string matrix = call.value("Transpose", {transposed_matrix(call, m)});
   add_attribute(call.last(), "perm", Ints{1, 0});
-  call.add("MatMul", {call.input(0), matrix}, call.outputs());
+  call.add("MatMul", {x, matrix}, call.outputs());
   return {};
 }
 
@@ -146,6 +181,7 @@ constexpr Row kBlocksRows[] = {
     {"dequantize_blocks", "DequantizeLinear", 0, dequantize_blocks},
     {"matmul_blocks", "MatMul", 0, matmul_blocks},
     {"matmul_widened", "MatMul", 0, matmul_widened},
+    {"round_rows", "Round", 0, round_rows},
 };
 
 }  // namespace

@@ -157,6 +157,11 @@ def blocks(write):
                               "zero_points": given["zero_points"].ravel()}, attrs, fixed=fixed)
     given, attrs = weights(32, 6, 16, 4, "packed", np.float16)
     write(op, "f16", {"a": r.f16(2, 32), **given}, attrs, fixed=fixed)
+    for name, of in (("rounded_rows", (70, 8, 32, 4)), ("rounded_rows_of_bytes", (64, 5, 16, 8, "packed")),
+                     ("rounded_rows_zero_points", (256, 33, 128, 4, "packed")),
+                     ("float_zero_points_round_nothing", (32, 4, 16, 4, "float"))):
+        given, attrs = weights(*of)
+        write(op, name, {"a": r.f32(3, of[0]), **given}, {**attrs, "accuracy_level": 4}, fixed=fixed)
 
 
 def gathered_blocks(write):

@@ -96,6 +96,8 @@ def pools(write):
     write(op, "u8", {"x": r.u8(1, 6, 6, 4)}, {"kernel_shape": [2, 2], "strides": [2, 2]})
     write(op, "i8", {"x": r.i8(1, 6, 6, 4)}, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]})
     write(op, "ceil", {"x": r.u8(2, 5, 5, 3)}, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1})
+    case("QLinearAveragePool", "ceil_counts_pads", r.u8(1, 2, 5, 6), u,
+         {"kernel_shape": [2, 3], "strides": [2, 2], "pads": [0, 1, 0, 0], "ceil_mode": 1, "count_include_pad": 1})
 
 
 def convolutions(write):
@@ -166,6 +168,42 @@ def products(write):
              ("a_scale", "a_zero"))
     to_float("scale_at_run_time_u8", r.u8(4, 16), r.u8(16, 5), f32(0.01), (u8(120), u8(99)), None,
              ("a_scale", "a_zero"))
+    to_float("columns_of_one_zero_point", r.u8(3, 8), r.u8(8, 5), r.positive(5), (u8(128), u8(119)))
+
+
+def recurrent(write):
+    """States and inputs are multiples of their range's step, and only one step multiplies a state: what ONNX Runtime
+    rounds is so exact. Of its results of longer sequences, byoc's differ by that rounding."""
+    r, op = Random("DynamicQuantizeLSTM"), "DynamicQuantizeLSTM"
+
+    def on_grid(step, *shape):
+        steps = r.i32(*shape, low=-100, high=156)
+        steps.flat[0], steps.flat[-1] = -100, 155
+        return (steps * step).astype(np.float32)
+
+    def case(name, of, zero, time=1, directions=1, columns=False, state=True, still=False, outputs=3, **attrs):
+        n, k, hidden = 2, 6, 5
+        shape = (directions, 4 * hidden) if columns else (directions,)
+        zeros = np.full(shape, zero, np.int8 if of == r.i8 else np.uint8)
+        weights = of(directions, k, 4 * hidden), of(directions, hidden, 4 * hidden)
+        inputs = {"x": on_grid(0.02, time, n, k), "w": weights[0],
+                  "r": np.full_like(weights[1], zero) if still else weights[1],
+                  "b": r.f32(directions, 8 * hidden, scale=0.3), "lengths": None,
+                  "h": np.stack([on_grid(0.006, n, hidden) for _ in range(directions)]) if state else None,
+                  "c": r.f32(directions, n, hidden) if state else None, "p": None,
+                  "w_scale": r.positive(*shape, low=0.002, high=0.006), "w_zero": zeros,
+                  "r_scale": r.positive(*shape, low=0.002, high=0.006), "r_zero": zeros}
+        direction = ["", attrs.pop("direction", "forward"), "bidirectional"][directions]
+        write(op, name, inputs, {"hidden_size": hidden, "direction": direction, **attrs}, outputs,
+              fixed=("w", "r", "b", "w_scale", "w_zero", "r_scale", "r_zero"))
+
+    case("i8", r.i8, 0)
+    case("u8", r.u8, 120)
+    case("columns", r.i8, 0, columns=True)
+    case("directions", r.u8, 131, directions=2)
+    case("sequence", r.i8, 0, time=4, still=True, outputs=1)
+    case("sequence_from_the_end", r.i8, 0, time=4, still=True, direction="reverse", state=False)
+    case("activations", r.u8, 128, activations=["HardSigmoid", "Relu", "Tanh"], clip=0.9)
 
 
 def embeddings(write):
@@ -215,5 +253,5 @@ def linear(write):
 
 
 def write_all(write):
-    for family in (binary, unary, concat_and_where, pools, convolutions, products, embeddings, linear):
+    for family in (binary, unary, concat_and_where, pools, convolutions, products, recurrent, embeddings, linear):
         family(write)

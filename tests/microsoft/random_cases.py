@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random nodes of com.microsoft, as ONNX Runtime computes them and as byoc does: forms that the stored cases leave out.
 
-random_cases.py BYOC [--seed N] [--count N] [--compiler ID...] [--folder FOLDER]
+random_cases.py BYOC [--seed N] [--count N] [--compiler ID...] [--folder FOLDER] [--only OPERATOR...]
 
 Writes COUNT cases per operator below FOLDER, a temporary one unless given, and runs `byoc test-onnx` on them, which
 compares each number by itself. An integer that is a step off, and a float that is off by less than 1e-4 of the largest,
@@ -17,8 +17,11 @@ import tempfile
 
 import numpy as np
 
+import random_fused
+import random_quantized
 from case import Random, Writer, f32, i8, u8
 from float_cases import packed
+from random_quantized import integers
 
 
 def mask_of(r, *shape):
@@ -107,12 +110,8 @@ def few_bits(r, pick):
     inputs = {"a": r.f32(*pick((1,), (3,), (2, 2)), k), "b": packed(r.u8(n, count, size, high=2**bits), bits),
               "scales": r.positive(n, count, low=0.01, high=0.1), "zeros": zeros, "g_idx": None,
               "bias": pick(None, r.f32(n))}
-    return inputs, {"K": k, "N": n, "block_size": size, "bits": bits}, 1, ("b", "scales", "zeros", "bias")
-
-
-def integers(r, pick):
-    """Integers of one of both types, and a zero point."""
-    return pick((r.u8, u8(pick(0, 100, 128))), (r.i8, i8(pick(0, -9, 5))))
+    attrs = {"K": k, "N": n, "block_size": size, "bits": bits, "accuracy_level": pick(0, 4)}
+    return inputs, attrs, 1, ("b", "scales", "zeros", "bias")
 
 
 def qlinear_conv(r, pick):
@@ -157,13 +156,15 @@ def dynamic_matmul(r, pick):
 
 FAMILIES = {"Attention": attention, "DynamicQuantizeMatMul": dynamic_matmul, "FusedMatMul": fused_matmul,
             "GroupQueryAttention": group_query, "MatMulNBits": few_bits, "MultiHeadAttention": multi_head,
-            "QGemm": qgemm, "QLinearConv": qlinear_conv}
+            "QGemm": qgemm, "QLinearConv": qlinear_conv, **random_fused.FAMILIES, **random_quantized.FAMILIES}
 
 
-def write_cases(folder, seed, count):
+def write_cases(folder, seed, count, only=()):
     write, refused = Writer(folder), 0
     for op, family in FAMILIES.items():
         for k in range(count):
+            if only and op not in only:
+                continue
             r = Random(f"{op} {seed} {k}")
             inputs, attrs, outputs, fixed = family(r, lambda *all_: all_[r.generator.integers(len(all_))])
             try:
@@ -196,10 +197,11 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--compiler", nargs="*", default=["json"])
     parser.add_argument("--folder")
+    parser.add_argument("--only", nargs="*", help="operators, all unless given")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or temporary
-        write_cases(folder, given.seed, given.count)
+        write_cases(folder, given.seed, given.count, given.only)
         sys.exit(1 if sum(failures_of(given.byoc, folder, compiler) for compiler in given.compiler) else 0)
 
 

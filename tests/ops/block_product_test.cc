@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices in blocks and products with them. Expected values: by hand from (code - zero point) *
 // scale; the order of the entries in a byte is that of ONNX Runtime's MatMulNBits.
+#include <cmath>
+#include <limits>
+
 #include "support/run_op.h"
 
 namespace byoc::testing {
@@ -58,6 +61,57 @@ TEST(MatmulBlocks, MultipliesRows) {
                f32({2, 1, 2}, {0, -8, -15.5, 13}));
 }
 
+// A step is 1 / 127 of the block's largest magnitude: 1, 0.5 / 127, and none.
+TEST(RoundRows, RoundsEachBlockToItsSteps) {
+  const Values x = f32({1, 20}, {127,  1.4f,   -2.5f,   3.5f,   0, -126.5f, 63.6f, 0.5f,  //
+                                 0.5f, -0.25f, 0.0078f, 0.002f, 0, 0,       0,     0,     //
+                                 0,    0,      0,       1e-37f});
+  const double step = 0.5 / 127;
+  expect_close(run_op1("round_rows", {x}, {{"block", 8}}),
+               f32({1, 20}, {127,
+                             1,
+                             -2,
+                             4,
+                             0,
+                             -126,
+                             64,
+                             0,  //
+                             0.5f,
+                             static_cast<float>(-64 * step),  //
+                             static_cast<float>(2 * step),
+                             static_cast<float>(step),
+                             0,
+                             0,
+                             0,
+                             0,  //
+                             0,
+                             0,
+                             0,
+                             0}));
+}
+
+TEST(RoundRows, MakesBlocksWithoutALargestMagnitudeNaN) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float special : {inf, -inf, std::nanf("")}) {
+    const Values y =
+        run_op1("round_rows", {f32({10}, {1, special, 0, 0, 0, 0, 0, 2, 3, 0})}, {{"block", 8}});
+    for (size_t k = 0; k < 8; ++k) EXPECT_TRUE(std::isnan(y.values[k])) << special << " at " << k;
+    EXPECT_EQ(y.values[8], 3);
+  }
+}
+
+// 3.5 and 0.6 of 254 are 4 and 1 of 127 steps of 2.
+TEST(MatmulBlocks, RoundsRows) {
+  const Values x = f32({1, 10}, {254, 7, 0, 0, 0, 0, 0, 1.2f, 2, 1});
+  Attrs attrs = kBlocks;
+  attrs.set("row_bits", int64_t{8});
+  const Values rounded = run_op1("round_rows", {x}, kBlocks);
+  EXPECT_EQ(rounded.values[1], 8);
+  EXPECT_EQ(rounded.values[7], 2);
+  expect_close(run_op1("matmul_blocks", {x, kNibbles, kGrainScale}, attrs),
+               run_op1("matmul_blocks", {rounded, kNibbles, kGrainScale}, kBlocks));
+}
+
 TEST(MatmulWidened, MultipliesRowsByBothForms) {
   const Values x = f32({1, 2}, {2, -1});
   expect_close(run_op1("matmul_widened", {x, tensor(DType::kF16, {2, 3}, {1, 2, 3, 4, 5, 6})}),
@@ -85,6 +139,10 @@ TEST(BlockProducts, RefuseOperandsThatDoNotFit) {
               HasSubstr("zero_point is u8[5], expected u8[5,1]"));
   EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"bits", 3}}), HasSubstr("bits is 3"));
   EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"block", 12}}), HasSubstr("block 12"));
+  EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"row_bits", 4}}),
+              HasSubstr("block is 32 and row_bits 4, expected a multiple of 8, and 0 or 8"));
+  EXPECT_THAT(infer("round_rows", {x}, {{"block", 12}}), HasSubstr("block is 12"));
+  EXPECT_THAT(infer("round_rows", {type_of(DType::kF16, {8})}), HasSubstr("x is f16[8]"));
   EXPECT_THAT(infer("matmul_blocks", {type_of(DType::kF16, {3, 20}), codes, scale}),
               HasSubstr("x is f16[3,20]"));
   EXPECT_THAT(infer("matmul_widened", {x, type_of(DType::kF16, {21, 4})}),

@@ -2,6 +2,7 @@
 #include "core/codegen/integers/stored_weights.h"
 
 #include <algorithm>
+#include <array>
 
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
@@ -50,6 +51,7 @@ class Storer {
     const OpDef* op = nullptr;  // null: it stays as it is
     uint32_t weight = 0;        // the node that makes the matrix
     bool is_transposed = false;
+    bool rounds_rows = false;  // its rows are those that its round_rows reads
   };
   Product product_of(uint32_t node);
   const OpDef* product_with(uint32_t weight, bool is_transposed) const;
@@ -93,19 +95,30 @@ Storer::Product Storer::product_of(uint32_t k) {
   Product out{nullptr, path.nodes.back(),
               call_at(from, k)->attrs->b("trans_b", false) != path.is_transposed};
   out.op = product_with(out.weight, out.is_transposed);
-  if (out.op != nullptr) leave(path.nodes);
+  if (out.op == nullptr) return out;
+  leave(path.nodes);
+  const uint32_t rows = from.args(from.nodes[k])[0].node;
+  const Call* round = call_at(from, rows);
+  out.rounds_rows = round != nullptr && round->op->name == "round_rows" &&
+                    out.op->name == "matmul_blocks" &&
+                    round->attrs->i("block") == call_at(from, out.weight)->attrs->i("block");
+  if (out.rounds_rows) leave(std::array{rows});
   return out;
 }
 
 void Storer::replace(uint32_t k, const Product& product) {
   const Function& from = rewriter_.from();
   const Node& node = from.nodes[k];
-  std::vector<ValueId> args = {rewriter_.map(from.args(node)[0])};
+  const ValueId rows = from.args(node)[0];
+  std::vector<ValueId> args = {
+      rewriter_.map(product.rounds_rows ? from.args(from.nodes[rows.node])[0] : rows)};
   for (ValueId arg : from.args(from.nodes[product.weight])) args.push_back(rewriter_.map(arg));
   Attrs attrs;
   if (product.op->name == "matmul_blocks") {
     const Attrs& of_weight = *call_at(from, product.weight)->attrs;
-    attrs = {{"bits", of_weight.i("bits")}, {"block", of_weight.i("block")}};
+    attrs = {{"bits", of_weight.i("bits")},
+             {"block", of_weight.i("block")},
+             {"row_bits", int64_t{product.rounds_rows ? 8 : 0}}};
   } else {
     attrs = {{"trans_b", product.is_transposed}};
   }

@@ -13,6 +13,11 @@
 namespace byoc::onnx_import {
 namespace {
 
+// Paddle's exporter names every unknown extent "?": these are not equal.
+std::string name_of_size(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.dim_param() == "?" ? "" : dim.dim_param();
+}
+
 Status shape_error(std::string message) {
   return invalid(std::move(message)).with_slug("input-shape");
 }
@@ -57,7 +62,7 @@ class InputTypes {
     Input input{described.name, described.dtype, described.has_rank, {}};
     const auto& dims = info.type().tensor_type().shape().dim();
     for (int k = 0; k < dims.size(); ++k) {
-      input.sizes.push_back({described.dims[static_cast<size_t>(k)], dims[k].dim_param()});
+      input.sizes.push_back({described.dims[static_cast<size_t>(k)], name_of_size(dims[k])});
     }
     BYOC_TRY_STATUS(check_rank(input));
     inputs_.push_back(std::move(input));
@@ -242,7 +247,7 @@ Result<ModelInput> describe_input(const onnx::ValueInfoProto& info) {
   for (const auto& dim : type.shape().dim()) {
     // Some exporters write -1 for an unknown extent; an extent of zero is a real extent.
     input.dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
-    input.dim_names.push_back(dim.dim_param());
+    input.dim_names.push_back(name_of_size(dim));
   }
   return input;
 }
@@ -267,7 +272,7 @@ std::string open_sizes(const std::vector<const onnx::ValueInfoProto*>& inputs,
       const Dim dim = types[k].shape[d];
       whole += cat(d == 0 ? "" : "x", dim.is_static() ? dim.extent() : 1);
       if (dim.is_static()) continue;
-      const std::string& name = dims[static_cast<int>(d)].dim_param();
+      const std::string name = name_of_size(dims[static_cast<int>(d)]);
       if (name.empty()) has_unnamed = true;
       else add(cat(name, "=1"));
     }

@@ -10,7 +10,7 @@ namespace byoc::op {
 namespace {
 
 constexpr std::string_view kBlockDequantize = "dequantize_blocks", kBlockProduct = "matmul_blocks",
-                           kWidened = "matmul_widened";
+                           kWidened = "matmul_widened", kRound = "round_rows";
 using MatrixTypes = TypeList<float, f16, bf16>;  // that dequantize_blocks returns
 
 Status check_row_operand(std::string_view op, TypeId x, Dim k) {
@@ -20,6 +20,13 @@ Status check_row_operand(std::string_view op, TypeId x, Dim k) {
   return invalid(cat(op, ": x has ", x->shape.back(), " columns, the matrix has ", k, " rows (x ",
                      x, ")"))
       .with_slug("op-shape");
+}
+
+// Checks the attributes of rows that are rounded in blocks.
+Status check_rounding(std::string_view op, int64_t block, int64_t bits) {
+  if (block >= 8 && block % 8 == 0 && (bits == 0 || bits == 8)) return {};
+  return invalid(cat(op, ": block is ", block, " and row_bits ", bits,
+                     ", expected a multiple of 8, and 0 or 8"));
 }
 
 Result<std::vector<TensorType>> rows_by(TypeId x, Dim n) {
@@ -43,6 +50,7 @@ Result<std::vector<TensorType>> infer_block_product(Types in, const Attrs& attrs
         .with_slug("op-shape");
   const int64_t k = in[0]->shape.back().extent();
   BYOC_TRY(Blocks blocks, blocks_of(kBlockProduct, in.subspan(1), attrs, k));
+  BYOC_TRY_STATUS(check_rounding(kBlockProduct, blocks.block, attrs.i("row_bits")));
   BYOC_TRY_STATUS(check_row_operand(kBlockProduct, in[0], Dim(k)));
   return rows_by(in[0], Dim(blocks.n));
 }
@@ -87,6 +95,27 @@ void multiply_rows(const float* x, int64_t rows, int64_t k, int64_t n, float* y,
   }
 }
 
+Result<std::vector<TensorType>> infer_round(Types in, const Attrs& attrs) {
+  BYOC_TRY_STATUS(expect_dtype(kRound, "x", in[0], {DType::kF32}));
+  BYOC_TRY_STATUS(check_rounding(kRound, attrs.i("block"), 8));
+  if (in[0]->shape.empty() || !in[0]->shape.back().is_static())
+    return invalid(cat(kRound, ": x must have a known number of columns, it is ", in[0]))
+        .with_slug("op-shape");
+  return one_result(*in[0]);
+}
+
+Result<RefKernel> reference_round(Types in, Types, const Attrs& attrs) {
+  const int64_t k = in[0]->shape.back().extent(), block = attrs.i("block");
+  const int64_t rows = k == 0 ? 0 : count(in[0]) / k;
+  return RefKernel([=](const void* const* from, void* const* to) {
+    round_rows(in_as<float>(from, 0), rows, k, block, out_as<float>(to, 0));
+  });
+}
+
+Result<Tensors> compute_round(te::Builder& builder, Inputs in, Types, const Attrs& attrs) {
+  return one(rounded_rows(builder, in[0], attrs.i("block")));
+}
+
 Result<RefKernel> reference_block_product(Types in, Types out, const Attrs& attrs) {
   const int64_t k = in[0]->shape.back().extent();
   BYOC_TRY(Blocks blocks, blocks_of(kBlockProduct, in.subspan(1), attrs, k));
@@ -96,9 +125,13 @@ Result<RefKernel> reference_block_product(Types in, Types out, const Attrs& attr
     BYOC_TRY(zero, reader_of(kBlockProduct, in[3]->dtype));
   }
   const int64_t rows = blocks.n == 0 ? 0 : count(out[0]) / blocks.n;
+  const bool is_rounded = attrs.i("row_bits") != 0;
   return RefKernel([=](const void* const* from, void* const* to) {
     const BlockWeights weights{blocks, scale, zero, from + 1};
-    multiply_rows(in_as<float>(from, 0), rows, k, blocks.n, out_as<float>(to, 0),
+    std::vector<float> rounded(static_cast<size_t>(is_rounded ? rows * k : 0));
+    const float* x = in_as<float>(from, 0);
+    if (is_rounded) round_rows(x, rows, k, blocks.block, rounded.data());
+    multiply_rows(is_rounded ? rounded.data() : x, rows, k, blocks.n, out_as<float>(to, 0),
                   [&](int64_t r, int64_t column) { return weights.at(r, column); });
   });
 }
@@ -143,7 +176,9 @@ Result<Tensors> compute_row_sums(te::Builder& builder, std::string_view op, cons
 Result<Tensors> compute_block_product(te::Builder& builder, Inputs in, Types out,
                                       const Attrs& attrs) {
   const Tensor zero = in.size() > 3 ? in[3] : Tensor();
-  return compute_row_sums(builder, kBlockProduct, in[0], *out[0],
+  const Tensor x =
+      attrs.i("row_bits") == 0 ? in[0] : rounded_rows(builder, in[0], attrs.i("block"));
+  return compute_row_sums(builder, kBlockProduct, x, *out[0],
                           [&](const Expr& row, const Expr& column) {
                             return block_weight(in[1], in[2], zero, attrs, row, column);
                           });
@@ -197,11 +232,26 @@ OpDef matmul_blocks() {
   op.inputs = with_matrix({{"x", "f32 [..., m, k]"}});
   op.outputs = {{"y", "f32 [..., m, n]"}};
   op.attrs = block_attrs();
+  op.attrs.push_back({"row_bits", int64_t{0}, "8: x is what round_rows makes of it; 0: as it is"});
   op.infer = infer_block_product;
   op.reference = reference_block_product;
   op.compute = with_open_sizes(compute_block_product);
   op.flops = flops_of_rows;
   op.facts = {.family = OpFamily::kProduct};
+  return op;
+}
+
+OpDef round_rows_op() {
+  OpDef op{.name = std::string(kRound)};
+  op.doc =
+      "x in 8 bits: each block of the last dim is rounded to multiples of its largest magnitude / "
+      "127, halves to the even one. Blocks whose largest magnitude is at most 1e-36 become 0.";
+  op.inputs = {{"x", "f32 [..., k]"}};
+  op.outputs = {{"y", "like x"}};
+  op.attrs = {{"block", int64_t{32}, "elements with one step, a multiple of 8"}};
+  op.infer = infer_round;
+  op.reference = reference_round;
+  op.compute = with_open_sizes(compute_round);
   return op;
 }
 
@@ -225,6 +275,7 @@ void add_block_product_ops(OpRegistry& ops) {
   ops.add(dequantize_blocks());
   ops.add(matmul_blocks());
   ops.add(matmul_widened());
+  ops.add(round_rows_op());
 }
 
 }  // namespace byoc::op

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/op/kernel/blocks.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/op/kernel/kernel.h"
 
 namespace byoc::op {
@@ -71,6 +74,45 @@ Expr block_weight(const Tensor& codes, const Tensor& scale, const Tensor& zero, 
   const Expr middle = te::constant(DType::kF32, is_nibble ? 8 : 128);
   const Expr shift = zero.is_empty() ? middle : te::cast(DType::kF32, widened(zero(column, block)));
   return (te::cast(DType::kF32, code) - shift) * widened(scale(column, block));
+}
+
+void round_rows(const float* x, int64_t rows, int64_t k, int64_t block, float* y) {
+  for (int64_t row = 0; row < rows; ++row, x += k, y += k) {
+    for (int64_t first = 0; first < k; first += block) {
+      const int64_t end = std::min(first + block, k);
+      float most = 0;
+      for (int64_t r = first; r < end; ++r) {
+        const float magnitude = std::abs(x[r]);
+        if (magnitude > most || std::isnan(magnitude)) most = magnitude;
+        if (std::isnan(most)) break;
+      }
+      const float steps = most > static_cast<float>(kLeastRounded) ? 127.0F / most : 0.0F;
+      const float step = most / 127.0F;
+      for (int64_t r = first; r < end; ++r) y[r] = std::nearbyint(x[r] * steps) * step;
+    }
+  }
+}
+
+Tensor rounded_rows(te::Builder& builder, const Tensor& x, int64_t block) {
+  const int64_t k = *te::as_int(x.shape().back());
+  Exprs shape = x.shape();
+  shape.back() = (k + block - 1) / block;
+  const Tensor most = builder.reduce(
+      "row_largest", shape, {block}, greatest_combiner(DType::kF32),
+      [&](const Exprs& i, const Exprs& r) {
+        Exprs at = i;
+        at.back() = i.back() * block + r[0];
+        const Expr value = te::unary(te::UnaryOp::kAbs, x(at));
+        return k % block == 0 ? value : te::select(at.back() < Expr(k), value, like(value, 0));
+      });
+  return builder.compute("rounded_rows", x.shape(), [&](const Exprs& i) {
+    Exprs at = i;
+    at.back() = floor_div(i.back(), block);
+    const Expr largest = most(at), value = x(i);
+    const Expr steps = te::select(like(largest, kLeastRounded) < largest,
+                                  like(largest, 127) / largest, like(largest, 0));
+    return te::unary(te::UnaryOp::kRound, value * steps) * (largest / like(largest, 127));
+  });
 }
 
 }  // namespace byoc::op

@@ -33,4 +33,11 @@ struct BlockWeights {
 Expr block_weight(const Tensor& codes, const Tensor& scale, const Tensor& zero, const Attrs& attrs,
                   const Expr& row, const Expr& column);
 
+/// The largest magnitude of a block that round_rows makes zeros of.
+inline constexpr double kLeastRounded = 1e-36;
+/// Rounds rows of k elements: each block of a row to multiples of 1 / 127 of its largest magnitude.
+void round_rows(const float* x, int64_t rows, int64_t k, int64_t block, float* y);
+/// Returns the same as stages, of x f32 [.., k].
+Tensor rounded_rows(te::Builder& builder, const Tensor& x, int64_t block);
+
 }  // namespace byoc::op

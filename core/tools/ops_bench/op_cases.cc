@@ -68,6 +68,7 @@ Status add_node(const Json& row, OpCase& to) {
   for (int k = 0; k < row.value("out", 1); ++k) outputs.push_back(cat("out_", k));
   to.outputs = strings_of(outputs);
   to.nodes = Json::array({{{"op", to.op},
+                           {"domain", row.value("domain", "")},
                            {"in", std::move(names)},
                            {"out", std::move(outputs)},
                            {"attrs", row.value("attrs", Json::object())}}});

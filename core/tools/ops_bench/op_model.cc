@@ -93,6 +93,7 @@ Status add_nodes(const Json& nodes, onnx::GraphProto& to) {
   for (const Json& from : nodes) {
     onnx::NodeProto& node = *to.add_node();
     node.set_op_type(from.at("op").get<std::string>());
+    node.set_domain(from.value("domain", ""));
     node.set_name(cat(node.op_type(), "_", to.node_size() - 1));
     for (const Json& name : from.at("in")) node.add_input(name.get<std::string>());
     for (const Json& name : from.at("out")) node.add_output(name.get<std::string>());
@@ -108,6 +109,9 @@ Status write_files(const OpCase& one, const std::string& folder, uint64_t seed, 
   model.set_ir_version(kIrVersion);
   model.set_producer_name("byoc");
   model.add_opset_import()->set_version(one.opset);
+  auto& microsoft = *model.add_opset_import();
+  microsoft.set_domain("com.microsoft");
+  microsoft.set_version(1);
   onnx::GraphProto& graph = *model.mutable_graph();
   graph.set_name(one.op);
   BYOC_TRY_STATUS(add_nodes(one.nodes, graph));

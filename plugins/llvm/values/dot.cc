@@ -3,6 +3,7 @@
 // the numbers of integers of four bits.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "byoc/base/check.h"
 #include "byoc/te/simplify.h"
@@ -14,27 +15,36 @@ namespace byoc::llvm_plugin {
 namespace {
 
 constexpr size_t kQuad = 4, kPair = 2;  // products of a lane
+constexpr size_t kMostDots = 8;         // of one sum
 
-// Appends the terms of a sum, and its products of u8 and i8, or of two i16. Sums have few terms.
+enum class Nibble : uint8_t { kNone, kLow, kHigh };
+
+// Appends the terms of a sum, and its products of u8 and i8, or of two i16. The u8 may be half of a
+// byte. Sums have few terms.
 struct Terms {
   struct Product {
-    const te::Load *a, *b;  // of bytes: the unsigned one, then the signed one
+    const te::Load *a, *b;        // of bytes: the unsigned one, then the signed one
+    Nibble half = Nibble::kNone;  // of a
   };
   std::vector<Product> products;
   std::vector<te::Expr> others;
 
   void add(const te::Expr& x, size_t depth = 0) {
-    constexpr size_t kDeepest = 8;
+    constexpr size_t kDeepest = 12;
     auto* binary = std::get_if<te::Binary>(&x->kind);
     if (binary != nullptr && binary->op == te::BinaryOp::kAdd && depth < kDeepest) {
       add(binary->a, depth + 1);
       return add(binary->b, depth + 1);
     }
     if (binary != nullptr && binary->op == te::BinaryOp::kMultiply) {
-      const te::Load *a = operand_of(binary->a), *b = operand_of(binary->b);
+      te::Expr first = binary->a, second = binary->b;
+      Nibble half = take_half(first);
+      if (half == Nibble::kNone) half = take_half(second), std::swap(first, second);
+      const te::Load *a = operand_of(first), *b = operand_of(second);
       if (a && b && a->tensor.dtype() == DType::kI8) std::swap(a, b);
-      if (a && b && may_multiply(a->tensor.dtype(), b->tensor.dtype())) {
-        products.push_back({a, b});
+      const bool is_half_of_u8 = half == Nibble::kNone || a == operand_of(first);
+      if (a && b && is_half_of_u8 && may_multiply(a->tensor.dtype(), b->tensor.dtype())) {
+        products.push_back({a, b, half});
         return;
       }
     }
@@ -42,6 +52,18 @@ struct Terms {
   }
   static bool may_multiply(DType a, DType b) {
     return (a == DType::kU8 && b == DType::kI8) || (a == DType::kI16 && b == DType::kI16);
+  }
+  // Replaces half of a byte by the byte.
+  static Nibble take_half(te::Expr& x) {
+    auto* binary = std::get_if<te::Binary>(&x->kind);
+    if (binary == nullptr || operand_of(binary->a) == nullptr) return Nibble::kNone;
+    const std::optional<int64_t> number = te::as_int(binary->b);
+    Nibble half = Nibble::kNone;
+    if (binary->op == te::BinaryOp::kAnd && number == 15) half = Nibble::kLow;
+    if (binary->op == te::BinaryOp::kShiftRight && number == 4) half = Nibble::kHigh;
+    if (operand_of(binary->a)->tensor.dtype() != DType::kU8) half = Nibble::kNone;
+    if (half != Nibble::kNone) x = te::Expr(binary->a);
+    return half;
   }
   static const te::Load* operand_of(const te::Expr& x) {
     auto* cast = std::get_if<te::Cast>(&x->kind);
@@ -71,10 +93,11 @@ size_t count_of(const Terms::Product& product) {
 
 // Returns the product at the least place, if the others follow it; null where they are no
 // neighbours.
-const Terms::Product* first_product(const std::vector<Terms::Product>& products) {
+const Terms::Product* first_product(std::span<const Terms::Product> products) {
   std::array<bool, kQuad> is_met{};
   if (products.empty() || products.size() != count_of(products[0])) return nullptr;
   auto place = [&](const Terms::Product& to) -> std::optional<int64_t> {
+    if (to.half != products[0].half) return std::nullopt;
     auto a = distance(*products[0].a, *to.a);
     auto b = distance(*products[0].b, *to.b);
     return a == b ? a : std::nullopt;
@@ -93,6 +116,20 @@ const Terms::Product* first_product(const std::vector<Terms::Product>& products)
     is_met[static_cast<size_t>(at)] = true;
   }
   return first;
+}
+
+// Returns the first products of each dot in a sum; none if a product has no neighbours.
+std::vector<Terms::Product> dots_of(std::span<const Terms::Product> products) {
+  std::vector<Terms::Product> out;
+  if (products.empty() || products.size() > kMostDots * kQuad) return out;
+  const size_t count = count_of(products[0]);
+  if (products.size() % count != 0) return out;
+  for (size_t k = 0; k < products.size(); k += count) {
+    const Terms::Product* first = first_product(products.subspan(k, count));
+    if (first == nullptr) return {};
+    out.push_back(*first);
+  }
+  return out;
 }
 
 constexpr llvm::Intrinsic::ID kNone = llvm::Intrinsic::not_intrinsic;
@@ -164,36 +201,61 @@ llvm::Value* Ops::add_pairs(Value sum, Value x, Value w) {
   return b_.CreateAdd(b_.CreateAdd(sum, low), high);
 }
 
-// Emits a + x[k] * w[k] + ... + x[k + 3] * w[k + 3] for bytes x that all lanes share and bytes w of
-// which each lane has four adjacent ones, or the same of two i16. Returns null for all else.
+// The operands of a dot: one element that all lanes share, and as many per lane as it has products.
+struct Values::Dot {
+  Place cell, lanes;
+  bool is_cell_unsigned;
+  uint32_t shift = 0, mask = ~uint32_t{0};  // of the lanes
+};
+
+// Emits a + x[k] * w[k] + ... + x[k + 3] * w[k + 3] for bytes that all lanes share and bytes of
+// which each lane has four adjacent ones, or the same of two i16; also several of these. Returns
+// null for all else.
 llvm::Value* Values::dot(const te::Expr& x) {
   if (lanes_ == 0 || mask_ != nullptr || x.dtype() != DType::kI32) return nullptr;
   Terms terms;
   terms.add(x);
-  const Terms::Product* first = first_product(terms.products);
-  if (first == nullptr) return nullptr;
-  const Place at_x = place(first->a->tensor, first->a->indices);
-  const Place at_w = place(first->b->tensor, first->b->indices);
-  const size_t count = count_of(*first);
-  if (at_x.stride != 0 || at_w.stride != static_cast<int64_t>(count)) return nullptr;
+  const std::vector<Terms::Product> found = dots_of(terms.products);
+  if (found.empty()) return nullptr;
+  const size_t count = count_of(found[0]);
+  std::vector<Dot> dots;
+  for (const Terms::Product& product : found) {
+    Dot dot{place(product.a->tensor, product.a->indices),
+            place(product.b->tensor, product.b->indices), true};
+    if (dot.lanes.stride == 0) std::swap(dot.cell, dot.lanes), dot.is_cell_unsigned = false;
+    if (dot.cell.stride != 0 || dot.lanes.stride != static_cast<int64_t>(count)) return nullptr;
+    if (product.half != Nibble::kNone && dot.is_cell_unsigned) return nullptr;
+    if (product.half != Nibble::kNone) dot.mask = 0x0f0f0f0f;
+    if (product.half == Nibble::kHigh) dot.shift = 4;
+    dots.push_back(dot);
+  }
   const unsigned native = static_cast<unsigned>(machine_.vector_bits) / 32;
   const unsigned piece = std::min(lanes_, native);
   if (piece < kQuad || lanes_ % piece != 0) return nullptr;
-  auto* type = llvm::FixedVectorType::get(b_.getInt32Ty(), piece);
-  Value bytes = b_.CreateAlignedLoad(b_.getInt32Ty(), address(at_x, at_x.offset), llvm::Align(1));
-  Value cell = b_.CreateVectorSplat(piece, bytes), weights = address(at_w, at_w.offset);
   Value sum = splat(b_.getInt32(0)), out = nullptr;
   for (const te::Expr& other : terms.others) sum = b_.CreateAdd(splat(value(other)), sum);
   for (unsigned lane = 0; lane < lanes_; lane += piece) {
     std::vector<int> own(piece);
     for (unsigned k = 0; k < piece; ++k) own[k] = static_cast<int>(lane + k);
     Value part = piece == lanes_ ? sum : b_.CreateShuffleVector(sum, own);
-    Value w = b_.CreateAlignedLoad(type, b_.CreateConstGEP1_64(b_.getInt32Ty(), weights, lane),
-                                   llvm::Align(1));
-    part = count == kPair ? ops_.add_pairs(part, cell, w) : ops_.add_dot(part, cell, w);
+    for (const Dot& dot : dots) part = with_dot(part, dot, lane, count == kPair);
     out = out == nullptr ? part : joined_lanes(out, part);
   }
   return out;
+}
+
+// Adds a dot to the lanes from `lane` on.
+llvm::Value* Values::with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  Value bytes =
+      b_.CreateAlignedLoad(b_.getInt32Ty(), address(dot.cell, dot.cell.offset), llvm::Align(1));
+  Value cell = b_.CreateVectorSplat(type->getElementCount(), bytes);
+  Value from = b_.CreateConstGEP1_64(b_.getInt32Ty(), address(dot.lanes, dot.lanes.offset), lane);
+  Value own = b_.CreateAlignedLoad(type, from, llvm::Align(1));
+  if (dot.shift > 0) own = b_.CreateLShr(own, dot.shift);
+  if (dot.mask != ~uint32_t{0}) own = b_.CreateAnd(own, llvm::ConstantInt::get(type, dot.mask));
+  if (are_pairs) return ops_.add_pairs(sum, cell, own);
+  return dot.is_cell_unsigned ? ops_.add_dot(sum, cell, own) : ops_.add_dot(sum, own, cell);
 }
 
 // Emits the f32 of (word & 15) - shift, lanes of i32, as one look-up. Returns null for all else.

@@ -84,7 +84,9 @@ class Values {
   Value silu(const te::Binary& x);
   Value one_and_exp(const te::Binary& x);
   Value number_of_nibble(const te::Binary& x);
+  struct Dot;
   Value dot(const te::Expr& x);
+  Value with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs);
   Value joined_lanes(Value a, Value b);
   Value make_cast(DType to, const te::Expr& x);
   Value make_extremum(const te::Select& x);

@@ -168,11 +168,15 @@ bool grow_matmul_blocks(Grower& g) {
   const double most = bits == 4 ? 15 : 255;
   if (g.chance(0.5)) args.push_back(part(DType::kU8, grains, {0, most}));
   Attrs attrs{{"bits", bits}, {"block", block}};
+  const bool is_rounded = g.chance(0.4);
   if (g.chance(0.3)) {
+    std::optional<Ref> rows = x;
+    if (is_rounded) rows = g.call("round_rows", {x}, {{"block", block}});
     attrs.set("rows", k);
     const std::optional<Ref> matrix = g.call("dequantize_blocks", args, attrs);
-    return matrix && g.call("matmul", {x, *matrix}).has_value();
+    return rows && matrix && g.call("matmul", {*rows, *matrix}).has_value();
   }
+  if (is_rounded) attrs.set("row_bits", int64_t{8});
   args.insert(args.begin(), x);
   return g.call("matmul_blocks", args, attrs).has_value();
 }
@@ -198,7 +202,10 @@ std::vector<Family> integer_families() {
            grow_blocked_conv_integers,
            {"conv2d_nchwc_integers", "requantize"}},
           {"add_integers", 1.5, grow_add_integers, {"add_integers"}},
-          {"matmul_blocks", 2.0, grow_matmul_blocks, {"matmul_blocks", "dequantize_blocks"}},
+          {"matmul_blocks",
+           2.0,
+           grow_matmul_blocks,
+           {"matmul_blocks", "dequantize_blocks", "round_rows"}},
           {"matmul_widened", 1.5, grow_matmul_widened, {"matmul_widened"}},
           qdq_family()};
 }

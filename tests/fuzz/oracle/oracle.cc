@@ -21,9 +21,9 @@ constexpr double kSafety = 8;  // errors allowed per error seen, as few evaluati
 /// Returns true for ops whose results jump: a small error of an operand may change them by much.
 bool jumps(const OpDef& op, const std::vector<TypeId>& types) {
   static const std::set<std::string_view> kJumping = {
-      "floor",   "ceil",     "round",       "sign", "hardmax",   "thresholded_relu",
-      "shrink",  "mod",      "topk",        "cast", "roi_align", "grid_sample",
-      "lp_norm", "bit_cast", "encode_float"};
+      "floor",   "ceil",     "round",        "sign",      "hardmax",   "thresholded_relu",
+      "shrink",  "mod",      "topk",         "cast",      "roi_align", "grid_sample",
+      "lp_norm", "bit_cast", "encode_float", "round_rows"};
   bool decides =
       std::any_of(types.begin(), types.end(), [](TypeId type) { return !is_float(type->dtype); });
   return decides || kJumping.contains(op.name);

@@ -35,6 +35,14 @@ TEST(InputTypes, TreatNegativeExtentsAsOpen) {
   EXPECT_EQ(types(model), "f32[x_dim0,0]");
 }
 
+// Files of PaddlePaddle, such as those of PaddleOCR.
+TEST(InputTypes, TreatQuestionMarksAsSizesOfTheirOwn) {
+  OnnxModel model;
+  model.input("x", {-1, 3, "?", "?"});
+  EXPECT_EQ(types(model), "f32[x_dim0,3,x_dim2,x_dim3]");
+  EXPECT_EQ(types(model, {.shapes = {{"x", {1, 3, 48, 192}}}}), "f32[1,3,48,192]");
+}
+
 TEST(InputTypes, GiveDifferentSizesDifferentPrintableNames) {
   OnnxModel model;
   model.input("x", {"a b", "a_b", "a.b", "2n", "a b"});

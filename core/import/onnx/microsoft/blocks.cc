@@ -108,6 +108,16 @@ ValueId matrix_of_blocks(Graph& graph, const Blocks& blocks) {
                     {{"bits", blocks.bits}, {"block", blocks.size}, {"rows", blocks.k}});
 }
 
+// Returns the rows as ONNX Runtime multiplies them where the node lets it round them to 8 bits.
+// It does not with zero points of floats.
+ValueId rounded_where_allowed(Graph& graph, const OnnxNode& node, ValueId x, const Blocks& blocks) {
+  constexpr int64_t kEightBits = 4;
+  const Value zero = graph.optional_input(3);
+  const bool is_float = zero && graph.type(*zero).dtype != DType::kU8;
+  if (node.i("accuracy_level", 0) != kEightBits || is_float) return x;
+  return graph.call("round_rows", {x}, {{"block", blocks.size}});
+}
+
 Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(Blocks blocks, read_blocks(node));
   BYOC_TRY_STATUS(check_packed(graph, blocks));
@@ -117,6 +127,7 @@ Converted matmul_nbits(Graph& graph, const OnnxNode& node) {
     y = graph.call("matmul", {graph.input(0), matrix_of_entries(graph, blocks)});
   } else {
     ValueId x = cast_to(graph, graph.input(0), DType::kF32);
+    x = rounded_where_allowed(graph, node, x, blocks);
     y = cast_to(graph, graph.call("matmul", {x, matrix_of_blocks(graph, blocks)}), dtype);
   }
   if (Value bias = graph.optional_input(5)) y = add(graph, y, *bias);

@@ -11,13 +11,16 @@
 namespace byoc::onnx_import {
 namespace {
 
-// Gives a zero point of one value the shape of its scale, [] or [1].
+// Gives a zero point of one value the shape of its scale.
 ValueId shaped_as(Graph& graph, ValueId zero_point, ValueId scale) {
-  if (graph.type(zero_point).shape == graph.type(scale).shape || !is_one_value(graph, zero_point) ||
-      !is_one_value(graph, scale))
+  const Shape& shape = graph.type(scale).shape;
+  if (graph.type(zero_point).shape == shape || !is_one_value(graph, zero_point) ||
+      shape.size() > 1 || !is_static(shape))
     return zero_point;
-  return graph.call("reshape", {zero_point},
-                    {{"shape", graph.rank(scale) == 0 ? Ints{} : Ints{1}}});
+  const Ints extents = static_extents(shape);
+  const ValueId one =
+      graph.call("reshape", {zero_point}, {{"shape", shape.empty() ? Ints{} : Ints{1}}});
+  return is_one_value(graph, scale) ? one : graph.call("expand", {one}, {{"shape", extents}});
 }
 
 Status unfit(Graph& graph, ValueId scale, Value zero_point, std::string_view what) {

@@ -6,6 +6,7 @@
 
 #include "core/import/onnx/rows/integer_products.h"
 #include "core/import/onnx/rows/quantize.h"
+#include "core/import/onnx/rows/recurrent.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
@@ -75,7 +76,40 @@ Converted qgemm(Graph& graph, const OnnxNode& node) {
   return std::vector{y};
 }
 
+// Returns a matrix [directions, k, gates * hidden] as f32 and transposed. Its scale and zero point
+// are one per direction, or one per column of it.
+Result<ValueId> recurrent_matrix(Graph& graph, size_t matrix, size_t scale) {
+  const TensorType type = graph.type(graph.input(matrix));
+  if (type.shape.size() != 3 || !is_static(type.shape))
+    return invalid(cat("input ", matrix, " is ", type, ", expected rank 3 and known sizes"));
+  auto spread_of = [&](size_t input) -> Result<ValueId> {
+    ValueId value = cast_to(graph, graph.input(input), DType::kF32);
+    const Shape& given = graph.type(value).shape;
+    const Shape one{type.shape[0]}, each{type.shape[0], type.shape[2]};
+    if (given != one && given != each)
+      return invalid(cat("input ", input, " is ", graph.type(value), ", expected shape ", one,
+                         " or ", each));
+    return unsqueezed(graph, value, given == one ? Ints{1, 2} : Ints{1});
+  };
+  BYOC_TRY(ValueId factor, spread_of(scale));
+  ValueId x = cast_to(graph, graph.input(matrix), DType::kF32);
+  if (graph.optional_input(scale + 1)) {
+    BYOC_TRY(ValueId zero, spread_of(scale + 1));
+    x = graph.call("subtract", {x, zero});
+  }
+  return transposed(graph, multiply(graph, x, factor), {0, 2, 1});
+}
+
+// ONNX Runtime also rounds the rows that it multiplies, by the range of all rows of a call, so that
+// its results depend on the number of its threads. That rounding is left out.
+Converted dynamic_quantize_lstm(Graph& graph, const OnnxNode& node) {
+  BYOC_TRY(ValueId w, recurrent_matrix(graph, 1, 8));
+  BYOC_TRY(ValueId r, recurrent_matrix(graph, 2, 10));
+  return lstm_of(graph, node, {w, r});
+}
+
 constexpr Row kQuantizedProductsRows[] = {
+    {"DynamicQuantizeLSTM", 1, 1, dynamic_quantize_lstm},
     {"DynamicQuantizeMatMul", 1, 1, dynamic_quantize_matmul},
     {"MatMulIntegerToFloat", 1, 1, matmul_integer_to_float},
     {"QGemm", 1, 1, qgemm},

@@ -33,7 +33,8 @@ Converted quantized_pool(Graph& graph, const OnnxNode& node, F&& f) {
 }
 
 Converted qlinear_average_pool(Graph& graph, const OnnxNode& node) {
-  return quantized_pool(graph, node, [&](ValueId x) { return add_average_pool(graph, node, x); });
+  return quantized_pool(graph, node,
+                        [&](ValueId x) { return add_average_pool(graph, node, x, true); });
 }
 
 Converted qlinear_global_pool(Graph& graph, const OnnxNode& node) {

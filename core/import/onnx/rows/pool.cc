@@ -24,6 +24,25 @@ Result<Attrs> window_attrs(Graph& graph, const OnnxNode& node, ValueId pooled) {
   return attrs;
 }
 
+// Makes pads of the cells that ceil_mode adds.
+Status pad_to_ceiling(const TensorType& x, Attrs& attrs) {
+  const Ints kernel = attrs.ints("kernel_shape"), strides = attrs.ints("strides"),
+             dilations = attrs.ints("dilations");
+  Ints pads = attrs.ints("pads");
+  for (size_t d = 0; d < kernel.size(); ++d) {
+    const Dim extent = x.shape[2 + d];
+    if (!extent.is_static())
+      return unimplemented(cat("ceil_mode with count_include_pad needs known sizes, x is ", x));
+    const int64_t window = dilations[d] * (kernel[d] - 1) + 1, begin = extent.extent() + pads[d];
+    const int64_t rest = begin + pads[kernel.size() + d] - window;
+    const int64_t last = (rest + strides[d] - 1) / strides[d] * strides[d];
+    if (rest > 0 && last < begin) pads[kernel.size() + d] = last + window - begin;
+  }
+  attrs.set("pads", pads);
+  attrs.set("ceil_mode", false);
+  return {};
+}
+
 }  // namespace
 
 Result<ValueId> add_max_pool(Graph& graph, const OnnxNode& node, ValueId x) {
@@ -33,9 +52,13 @@ Result<ValueId> add_max_pool(Graph& graph, const OnnxNode& node, ValueId x) {
   return graph.call("max_pool", {x}, attrs);
 }
 
-Result<ValueId> add_average_pool(Graph& graph, const OnnxNode& node, ValueId x) {
+Result<ValueId> add_average_pool(Graph& graph, const OnnxNode& node, ValueId x,
+                                 bool counts_past_end) {
   BYOC_TRY(Attrs attrs, window_attrs(graph, node, x));
-  attrs.set("count_include_pad", node.i("count_include_pad", 0) != 0);
+  const bool counts_pads = node.i("count_include_pad", 0) != 0;
+  attrs.set("count_include_pad", counts_pads);
+  if (counts_past_end && counts_pads && attrs.b("ceil_mode", false))
+    BYOC_TRY_STATUS(pad_to_ceiling(graph.type(x), attrs));
   return graph.call("average_pool", {x}, attrs);
 }
 

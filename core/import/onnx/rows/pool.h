@@ -6,7 +6,9 @@
 namespace byoc::onnx_import {
 
 /// Adds the pool of x [n, c, spatial...] with the node's kernel_shape, strides, pads, ...
-Result<ValueId> add_average_pool(Graph& graph, const OnnxNode& node, ValueId x);
+/// `counts_past_end`: with count_include_pad, cells count, too, that ceil_mode adds after the pads.
+Result<ValueId> add_average_pool(Graph& graph, const OnnxNode& node, ValueId x,
+                                 bool counts_past_end = false);
 Result<ValueId> add_max_pool(Graph& graph, const OnnxNode& node, ValueId x);
 
 }  // namespace byoc::onnx_import

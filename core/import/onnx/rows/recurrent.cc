@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU, RNN. Source: ONNX opset 22; opset 7 has them without layout.
+#include "core/import/onnx/rows/recurrent.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -101,8 +103,8 @@ Result<ValueId> zeros(Graph& graph, const Shape& shape, DType dtype) {
 // Returns x, w, r, b, initial_h, initial_c, p in the op's layout, and the lengths, without omitted
 // ones at the end. Input 4 of ONNX is sequence_lens.
 Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, const Kind& kind,
-                                         bool batch_first) {
-  ValueId x = graph.input(0), r = graph.input(2);
+                                         const Matrices& matrices, bool batch_first) {
+  ValueId x = graph.input(0), r = matrices.r;
   if (graph.rank(x) != 3 || graph.rank(r) != 3)
     return invalid(
         cat("X and R must have rank 3, they are ", graph.type(x), " and ", graph.type(r)));
@@ -116,7 +118,7 @@ Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, con
   for (size_t k = 3; k < kind.operands; ++k) {
     if (node.has_input(k == 3 ? 3 : k + 1)) given = std::max(given, k + 1);
   }
-  std::vector<ValueId> operands = {x, graph.input(1), r};
+  std::vector<ValueId> operands = {x, matrices.w, r};
   for (size_t k = 3; k < given; ++k) {
     size_t source = k == 3 ? 3 : k + 1;
     bool is_state = k == 4 || k == 5;
@@ -144,11 +146,12 @@ Result<Attrs> attrs_of(const OnnxNode& node, const Kind& kind, int64_t direction
   return attrs;
 }
 
-Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind) {
+Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind,
+                    const Matrices& matrices) {
   const bool batch_first = node.i("layout", 0) != 0;
   const int64_t directions = node.s("direction", "forward") == "bidirectional" ? 2 : 1;
   BYOC_TRY(Attrs attrs, attrs_of(node, kind, directions));
-  BYOC_TRY(std::vector<ValueId> operands, operands_of(graph, node, kind, batch_first));
+  BYOC_TRY(std::vector<ValueId> operands, operands_of(graph, node, kind, matrices, batch_first));
   ValueId y = graph.call(kind.op, operands, attrs);
   std::vector<ValueId> outputs = {y, {y.node, 1}, {y.node, 2}};
   outputs.resize(std::min<size_t>(node.num_outputs(), outputs.size()));
@@ -158,14 +161,16 @@ Converted recurrent(Graph& graph, const OnnxNode& node, const Kind& kind) {
   return outputs;
 }
 
+Matrices given_matrices(Graph& graph) { return {graph.input(1), graph.input(2)}; }
+
 Converted lstm(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"lstm", 3, 4, 7});
+  return lstm_of(graph, node, given_matrices(graph));
 }
 Converted gru(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"gru", 2, 3, 5});
+  return recurrent(graph, node, {"gru", 2, 3, 5}, given_matrices(graph));
 }
 Converted rnn(Graph& graph, const OnnxNode& node) {
-  return recurrent(graph, node, {"rnn", 1, 1, 5});
+  return recurrent(graph, node, {"rnn", 1, 1, 5}, given_matrices(graph));
 }
 
 constexpr Row kRecurrentRows[] = {
@@ -175,6 +180,10 @@ constexpr Row kRecurrentRows[] = {
 };
 
 }  // namespace
+
+Converted lstm_of(Graph& graph, const OnnxNode& node, const Matrices& matrices) {
+  return recurrent(graph, node, {"lstm", 3, 4, 7}, matrices);
+}
 
 std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 

@@ -5,8 +5,10 @@
 
 namespace byoc::llvm_plugin::blocks {
 
-/// The computes: few rows unpack the matrix in registers, many rows a panel of it in the cache.
-inline constexpr const char *kRowsCompute = "narrow_rows", *kUnpackedCompute = "narrow_unpacked";
+/// The computes: few rows unpack the matrix in registers, many rows a panel of it in the cache;
+/// rows that are rounded to 8 bits are multiplied as integers.
+inline constexpr const char *kRowsCompute = "narrow_rows", *kUnpackedCompute = "narrow_unpacked",
+                            *kIntegersCompute = "narrow_integers";
 /// The entries of a column that follow each other in a panel.
 inline constexpr int64_t kEntries = 8;
 

@@ -42,6 +42,27 @@ topi::TilingTemplate rows_tiling(const std::vector<int64_t>& shape, size_t reduc
           at};
 }
 
+// Tiles of rows that are integers: each word of a panel is unpacked for the rows of a tile.
+topi::TilingTemplate integers_tiling(const std::vector<int64_t>& shape, const te::Target& target,
+                                     int64_t columns) {
+  const size_t rank = shape.size();
+  const int64_t most = target.vector_registers >= 32 ? 4 : 2;
+  const int64_t cells = std::min(shape[rank - 2], most);
+  auto at = [=](const Point& point) {
+    Tiling out;
+    out.unrolled = {{rank - 2, cells}};
+    out.vectorized = {rank - 1, columns * topi::number_at(point, "width")};
+    out.panel = {{rank - 1, columns * topi::number_at(point, "width")}, {rank - 2, 0}};
+    return out;
+  };
+  const Point first = {{"width", cells == 1 ? "2" : "1"}};
+  return {"narrow_integers", first,
+          [=] {
+            return topi::complete({topi::knob_of("width", {1, 2})}, {first});
+          },
+          at};
+}
+
 // Returns the plan whose panels of the matrix, as f32, stay in the second cache, and which unpacks
 // each once if it can.
 topi::Plan plan_of(const topi::Sums& sums, const te::Target& target) {
@@ -86,12 +107,13 @@ std::optional<topi::TilingTemplate> tilings_of(const te::Stage& anchor, const te
   if (shape.size() < 2 || compute == nullptr) return std::nullopt;
   const int64_t columns = panel_columns(target);
   if (anchor.compute == kRowsCompute) return rows_tiling(shape, compute->reduce.size(), columns);
+  if (anchor.compute == kIntegersCompute) return integers_tiling(shape, target, columns);
   if (anchor.compute != kUnpackedCompute) return std::nullopt;
   return unpacked_tiling(shape, topi::extent_of(compute->reduce[0]), columns, target);
 }
 
 bool owns(std::string_view compute) {
-  return compute == kRowsCompute || compute == kUnpackedCompute;
+  return compute == kRowsCompute || compute == kUnpackedCompute || compute == kIntegersCompute;
 }
 
 std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {

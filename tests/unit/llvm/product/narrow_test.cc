@@ -25,6 +25,7 @@ struct Narrow {
   int64_t sliced = 0;         // columns that a slice after the product leaves out
   bool is_flattened = false;  // a reshape to one dim is after it
   bool is_result = false;     // the product itself is a second result
+  bool is_rounded = false;    // rows are rounded to 8 bits
   int64_t count() const { return (k + block - 1) / block; }
   bool has_blocks() const { return bits < 16; }
 };
@@ -103,9 +104,12 @@ IRModule module_of(const Narrow& c, const Operands& operands) {
   std::vector<ValueId> values;
   for (size_t k = 0; k < operands.types.size(); ++k)
     values.push_back(f.param(cat("p", k), operands.types[k]));
-  const ValueId y = c.has_blocks()
-                        ? f.call("matmul_blocks", values, {{"bits", c.bits}, {"block", c.block}})
-                        : f.call("matmul_widened", values, {{"trans_b", c.is_transposed}});
+  const ValueId y =
+      c.has_blocks()
+          ? f.call(
+                "matmul_blocks", values,
+                {{"bits", c.bits}, {"block", c.block}, {"row_bits", int64_t{c.is_rounded ? 8 : 0}}})
+          : f.call("matmul_widened", values, {{"trans_b", c.is_transposed}});
   std::vector<ValueId> results = {y};
   if (c.sliced > 0) {
     const Attrs attrs = {{"axes", Ints{-1}}, {"starts", Ints{c.sliced}}, {"ends", Ints{c.n}}};
@@ -118,10 +122,26 @@ IRModule module_of(const Narrow& c, const Operands& operands) {
   return module;
 }
 
+// Returns rows whose blocks are rounded to multiples of 1 / 127 of their largest magnitude.
+std::vector<float> rounded(const Narrow& c, std::vector<float> x) {
+  for (size_t first = 0; first < x.size(); first += size(c.k)) {
+    for (size_t block = 0; block < size(c.k); block += size(c.block)) {
+      const auto begin = x.begin() + static_cast<int64_t>(first + block);
+      const auto end = begin + std::min(c.block, c.k - static_cast<int64_t>(block));
+      float most = 0;
+      for (auto at = begin; at != end; ++at) most = std::max(most, std::abs(*at));
+      for (auto at = begin; at != end; ++at)
+        *at = std::nearbyint(*at * (127 / most)) * (most / 127);
+    }
+  }
+  return x;
+}
+
 // `first`: the column of the first element of each row.
 void expect_sums(const Narrow& c, const Operands& operands, const std::vector<float>& y,
                  int64_t first) {
-  const std::vector<float> x = operands.data[0].as<float>();
+  std::vector<float> x = operands.data[0].as<float>();
+  if (c.is_rounded) x = rounded(c, std::move(x));
   const size_t columns = size(c.n - first);
   ASSERT_EQ(y.size() * size(c.k), x.size() * columns);
   for (size_t at = 0; at < y.size(); ++at) {
@@ -186,6 +206,26 @@ TEST(NarrowProduct, UnpacksPanelsForManyRows) {
   EXPECT_EQ(expect_product({{70}, 512, 160, 4, 32, true, false}, {}, random), "narrow_unpacked");
   EXPECT_EQ(expect_product({{3, 5}, 100, 65, 8, 64, false, false}, {}, random), "narrow_unpacked");
   EXPECT_EQ(expect_product({{9}, 67, 33, 16, 0, false, false}, {}, random), "narrow_unpacked");
+}
+
+TEST(NarrowProduct, MultipliesIntegersWhereRowsAreRounded) {
+  std::minstd_rand random(5);
+  const Ints blocks = {8, 16, 24, 32, 64, 128};
+  for (int round = 0; round < 48; ++round) {
+    const Ints bits = {4, 8};
+    Narrow c{{1 + round % 9},
+             8 + 17 * (round % 11),
+             32 + 5 * (round % 7),
+             bits[size(round % 2)],
+             blocks[size(round / 2 % 6)],
+             round % 3 == 0,
+             false};
+    if (round % 7 == 0) c.rows.insert(c.rows.begin(), 2);
+    c.is_rounded = true;
+    EXPECT_EQ(expect_product(c, {.threads = 1 + static_cast<uint32_t>(round % 2)}, random),
+              "narrow_integers");
+    if (HasFailure()) return;
+  }
 }
 
 TEST(NarrowProduct, IsStoredForResultsOfOtherShapes) {
