@@ -34,23 +34,7 @@ Status check_columns(const std::string& op, const T* indices, int64_t rows,
   return {};
 }
 
-/// Makes loops over all indices around body(place, range).
-te::Stmt for_indices(const Exprs& extents, const std::vector<IndexRange>& ranges,
-                     const std::function<te::Stmt(const Exprs&, IndexRange)>& body) {
-  if (ranges.size() == 1)
-    return loops_over(extents, [&](const Exprs& i) { return body(i, ranges[0]); });
-  BYOC_CHECK(!extents.empty() && as_int(extents.back()) == static_cast<int64_t>(ranges.size()),
-             ranges.size(), " ranges for rows of indices of rank ", extents.size());
-  return loops_over(Exprs(extents.begin(), extents.end() - 1), [&](const Exprs& row) {
-    std::vector<te::Stmt> columns;
-    for (size_t k = 0; k < ranges.size(); ++k) {
-      Exprs at = row;
-      at.push_back(static_cast<int64_t>(k));
-      columns.push_back(body(at, ranges[k]));
-    }
-    return te::make_block(std::move(columns));
-  });
-}
+Expr is_below(const Expr& index, const Expr& extent) { return 0 <= index && index < extent; }
 
 }  // namespace
 
@@ -67,26 +51,55 @@ ValueCheck index_check(std::string op, TypeId indices, size_t operand,
   };
 }
 
+CheckedIndices::CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
+                               const std::vector<IndexRange>& ranges)
+    : indices_(indices) {
+  for (const IndexRange& range : ranges) ranges_.push_back({range.low, range.extent});
+  add_checks(builder, op);
+}
+
+CheckedIndices CheckedIndices::below(te::Builder& builder, std::string_view op,
+                                     const Tensor& indices, Expr extent) {
+  CheckedIndices out(indices, {{0, std::move(extent)}});
+  out.add_checks(builder, op);
+  return out;
+}
+
+// Makes loops over all indices around body(place, range).
+te::Stmt CheckedIndices::each(
+    const std::function<te::Stmt(const Exprs&, const OpenRange&)>& body) const {
+  const Exprs& extents = indices_.shape();
+  if (ranges_.size() == 1)
+    return loops_over(extents, [&](const Exprs& i) { return body(i, ranges_[0]); });
+  BYOC_CHECK(!extents.empty() && as_int(extents.back()) == static_cast<int64_t>(ranges_.size()),
+             ranges_.size(), " ranges for rows of indices of rank ", extents.size());
+  return loops_over(Exprs(extents.begin(), extents.end() - 1), [&](const Exprs& row) {
+    std::vector<te::Stmt> columns;
+    for (size_t k = 0; k < ranges_.size(); ++k) {
+      Exprs at = row;
+      at.push_back(static_cast<int64_t>(k));
+      columns.push_back(body(at, ranges_[k]));
+    }
+    return te::make_block(std::move(columns));
+  });
+}
+
 // Checks in two passes: the first has no branches, so that it becomes vector code; the second runs
 // when an index is outside, and finds it.
-CheckedIndices::CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                               std::vector<IndexRange> ranges)
-    : indices_(indices), ranges_(std::move(ranges)) {
+void CheckedIndices::add_checks(te::Builder& builder, std::string_view op) {
   if (ranges_.empty()) return;  // rows of no indices
   const Scalar outside("outside", DType::kI64);
   const Tensors made = builder.procedure(
-      cat(op, ".indices"), {{DType::kI64, {Dim(1)}}}, {indices}, [&](const Tensors& zero) {
-        te::Stmt look =
-            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
-              Expr is_outside = select(is_within(counted(at, range), range.extent), Expr(0), 1);
-              return outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside));
-            });
-        te::Stmt find =
-            for_indices(indices.shape(), ranges_, [&](const Exprs& at, IndexRange range) {
-              te::Stmt error = te::make_index_error(op, te::cast(DType::kI64, indices(at)),
-                                                    range.low, range.extent);
-              return te::make_if(is_within(counted(at, range), range.extent), {}, error);
-            });
+      cat(op, ".indices"), {{DType::kI64, {Dim(1)}}}, {indices_}, [&](const Tensors& zero) {
+        te::Stmt look = each([&](const Exprs& at, const OpenRange& range) {
+          Expr is_outside = select(is_below(counted(at, range), range.extent), Expr(0), 1);
+          return outside.set(te::binary(te::BinaryOp::kOr, outside.get(), is_outside));
+        });
+        te::Stmt find = each([&](const Exprs& at, const OpenRange& range) {
+          te::Stmt error = te::make_index_error(op, te::cast(DType::kI64, indices_(at)), range.low,
+                                                range.extent);
+          return te::make_if(is_below(counted(at, range), range.extent), {}, error);
+        });
         te::Stmt all =
             te::make_block({outside.set(0), look, te::make_if(outside.get() != Expr(0), find)});
         return te::make_block({outside.in(all), te::make_store(zero[0], {0}, 0)});
@@ -107,7 +120,7 @@ Expr CheckedIndices::operator()(const Exprs& at) const {
   return counted(at, ranges_[column]) + zero_(0);
 }
 
-Expr CheckedIndices::counted(const Exprs& at, IndexRange range) const {
+Expr CheckedIndices::counted(const Exprs& at, const OpenRange& range) const {
   const Expr index = te::cast(DType::kI64, indices_(at));
   if (range.low == 0) return index;
   const Expr sign = te::binary(te::BinaryOp::kShiftRight, index, 63);  // -1 or 0

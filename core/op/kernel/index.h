@@ -50,16 +50,27 @@ class CheckedIndices {
  public:
   /// `ranges`: one for all indices, or one per column of the last dim.
   CheckedIndices(te::Builder& builder, std::string_view op, const Tensor& indices,
-                 std::vector<IndexRange> ranges);
+                 const std::vector<IndexRange>& ranges);
+  /// Makes those of [0, extent), where each run gives the extent.
+  static CheckedIndices below(te::Builder& builder, std::string_view op, const Tensor& indices,
+                              Expr extent);
   /// Returns the index at these places; with several ranges the last one is a number.
   Expr operator()(const Exprs& at) const;
   /// Returns the tensors that a procedure with these indices reads.
   Tensors inputs() const;
 
  private:
-  Expr counted(const Exprs& at, IndexRange range) const;
+  struct OpenRange {
+    int64_t low = 0;  // 0 or -extent of a number
+    Expr extent;
+  };
+  CheckedIndices(const Tensor& indices, std::vector<OpenRange> ranges)
+      : indices_(indices), ranges_(std::move(ranges)) {}
+  void add_checks(te::Builder& builder, std::string_view op);
+  te::Stmt each(const std::function<te::Stmt(const Exprs&, const OpenRange&)>& body) const;
+  Expr counted(const Exprs& at, const OpenRange& range) const;
   Tensor indices_, zero_;  // zero_: empty without ranges
-  std::vector<IndexRange> ranges_;
+  std::vector<OpenRange> ranges_;
 };
 
 /// A view of `indices` [..., width] as rows that name the first dims of x after
