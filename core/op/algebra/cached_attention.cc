@@ -253,8 +253,7 @@ Result<Tensors> compute_cached_attention(te::Builder& builder, Inputs in, Types 
   std::vector<TypeId> types;
   for (const Tensor& tensor : in) types.push_back(type_of(tensor));
   CachedAttention plan;
-  BYOC_TRY(const Shape y, read_plan(types, attrs, plan));
-  if (!y[2].is_static()) return needs_number(kCachedAttention, y[2]);
+  BYOC_TRY_STATUS(read_plan(types, attrs, plan).status());
   return cached_attention_loops(builder, plan, attrs.s("of"), in, out[0]);
 }
 

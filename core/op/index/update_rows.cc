@@ -16,7 +16,7 @@ constexpr const char* kUpdateRows = "update_rows";
 
 struct UpdatePlan {
   size_t axis = 1;
-  int64_t extent = 0, rows = 0;  // of the cache along the axis, and of the new ones
+  int64_t extent = 0, rows = 0;  // of the cache along the axis, and of the new ones; 0 while open
   bool is_circular = false;
   // Returns the starts that fit: all of the rows are inside, or go around the end.
   IndexRange starts() const { return {0, is_circular ? extent : extent - rows + 1}; }
@@ -39,11 +39,15 @@ Result<UpdatePlan> read_update_plan(Types in, const Attrs& attrs) {
     return update_misfit(cat("rows must have the dims of cache except for dim ", plan.axis,
                              ", and starts one number per image"),
                          in);
-  if (!cache[plan.axis].is_static() || !rows[plan.axis].is_static())
-    return update_misfit(cat("dim ", plan.axis, " of cache and rows must be known"), in);
-  plan.extent = cache[plan.axis].extent(), plan.rows = rows[plan.axis].extent();
-  if (plan.rows > plan.extent)
-    return update_misfit(cat(plan.rows, " rows do not fit into ", plan.extent), in);
+  if (!cache[plan.axis].is_static() || rows[plan.axis].is_counted())
+    return update_misfit(cat("dim ", plan.axis,
+                             " of the cache must be known, and of rows with the "
+                             "inputs of a run"),
+                         in);
+  plan.extent = cache[plan.axis].extent();
+  if (rows[plan.axis].is_static()) plan.rows = rows[plan.axis].extent();
+  if (rows[plan.axis].min() > plan.extent)
+    return update_misfit(cat(rows[plan.axis].min(), " rows do not fit into ", plan.extent), in);
   const std::string mode = attrs.s("mode", "linear");
   if (mode != "linear" && mode != "circular")
     return invalid(cat(kUpdateRows, ": mode is \"", mode, "\", expected linear or circular"));
@@ -134,7 +138,11 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
                                     const Attrs& attrs) {
   const TypeId types[] = {type_of(in[0]), type_of(in[1]), type_of(in[2])};
   BYOC_TRY(const UpdatePlan plan, read_update_plan(types, attrs));
-  const CheckedIndices starts(builder, attrs.s("of"), in[2], {plan.starts()});
+  const Expr rows = in[1].shape()[plan.axis];
+  const Expr most = plan.is_circular ? te::select(rows <= Expr(plan.extent), plan.extent, 0)
+                                     : Expr(plan.extent + 1) - rows;
+  const CheckedIndices starts =
+      CheckedIndices(builder, attrs.s("of"), in[2], {RangeExpr(0, te::simplify(most))});
   Tensors read = {in[0], in[1]};
   for (const Tensor& tensor : starts.inputs()) read.push_back(tensor);
   return builder.procedure(kUpdateRows, {*out[0]}, read, [&](const Tensors& y) {
@@ -155,7 +163,7 @@ void add_update_rows_ops(OpRegistry& ops) {
        .doc = "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis. A start "
               "for which they do not fit is an error of the run, which names `of`.",
        .inputs = {{"cache", "any type, [n, ...]"},
-                  {"rows", "as cache, with at most as many along the axis"},
+                  {"rows", "as cache, with at most as many along the axis, which may be open"},
                   {"starts", "i32 or i64 [n]"}},
        .outputs = {{"y", "the type of cache"}},
        .attrs = {{"axis", int64_t{-2}, "in [-rank, rank), not the first dim"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention to the valid keys of a cache by the llvm plugin, at random shapes: heads that fill no
-// vector or several and a rest, blocks of keys and rows with a remainder, lengths from none to all.
+// vector or several and a rest, blocks of keys and rows with a remainder, few and many queries,
+// also as an open size, lengths from none to all.
 // Expected values: the definition in f64, of scores of all keys, of which some are hidden.
 #include <gtest/gtest.h>
 
@@ -20,15 +21,18 @@ struct Attended {
   bool is_causal = false, is_packed = false;
   int64_t left = -1;
   DType cache = DType::kF32;
+  bool is_open = false;  // the number of queries
 };
 
-std::string shape_of(const Attended& c, int64_t heads, int64_t length, int64_t size) {
+template <class Length>
+std::string shape_of(const Attended& c, int64_t heads, const Length& length, int64_t size) {
   if (c.is_packed) return cat("[", c.n, ",", length, ",", heads * size, "]");
   return cat("[", c.n, ",", heads, ",", length, ",", size, "]");
 }
 
 std::string text_of(const Attended& c) {
-  return cat("fn main(%q: f32", shape_of(c, c.heads, c.s, c.d), ", %k: ", c.cache,
+  const std::string s = c.is_open ? cat("1<=S<=", c.s + 9) : cat(c.s);
+  return cat("fn main(%q: f32", shape_of(c, c.heads, s, c.d), ", %k: ", c.cache,
              shape_of(c, c.kv_heads, c.t, c.d), ", %v: ", c.cache,
              shape_of(c, c.kv_heads, c.t, c.e), ", %n: i64[", c.n,
              "]) {\n  %0 = cached_attention(%q, %k, %v, %n) {heads=", c.heads,
@@ -112,7 +116,9 @@ void check(const Attended& c, uint32_t seed, uint32_t threads) {
   BuildOptions options{.plugins = built_plugins(), .compilers = {"llvm"}, .strict = true};
   const Result<Executable> program = build(parse(text_of(c)), options);
   ASSERT_TRUE(program.ok()) << program.status().to_string();
-  const IRModule module = parse(text_of(c));
+  Attended fixed = c;
+  fixed.is_open = false;
+  const IRModule module = parse(text_of(fixed));
   std::vector<Tensor> in;
   Operands operands{c, {}, {}};
   for (size_t k = 0; k < 3; ++k)
@@ -148,7 +154,30 @@ TEST(LlvmCachedAttention, FollowsTheDefinition) {
       {.n = 4, .heads = 6, .kv_heads = 3, .s = 2, .t = 5, .d = 128, .e = 3, .left = 1},
       {.n = 4, .heads = 4, .kv_heads = 2, .s = 5, .t = 200, .d = 17, .e = 300, .is_packed = true},
       {.n = 4, .heads = 4, .kv_heads = 2, .t = 67, .d = 64, .e = 64, .cache = DType::kF16},
-      {.n = 4, .heads = 4, .kv_heads = 4, .t = 67, .d = 24, .e = 40, .cache = DType::kBF16}};
+      {.n = 4, .heads = 4, .kv_heads = 4, .t = 67, .d = 24, .e = 40, .cache = DType::kBF16},
+      {.n = 4, .heads = 6, .kv_heads = 2, .s = 40, .t = 150, .d = 64, .e = 64, .is_causal = true},
+      {.n = 4, .heads = 12, .kv_heads = 1, .t = 130, .d = 16, .e = 24},
+      {.n = 4, .heads = 2, .kv_heads = 2, .s = 9, .t = 70, .d = 20, .e = 5, .cache = DType::kF16},
+      {.n = 4,
+       .heads = 6,
+       .kv_heads = 2,
+       .s = 37,
+       .t = 90,
+       .d = 9,
+       .e = 13,
+       .is_causal = true,
+       .is_packed = true,
+       .left = 10},
+      {.n = 4,
+       .heads = 6,
+       .kv_heads = 2,
+       .s = 21,
+       .t = 80,
+       .d = 8,
+       .e = 8,
+       .is_causal = true,
+       .is_open = true},
+      {.n = 4, .heads = 6, .kv_heads = 2, .t = 80, .d = 8, .e = 8, .is_open = true}};
   uint32_t seed = 1;
   for (const Attended& c : cases) check(c, seed, 1 + seed % 2), ++seed;
 }

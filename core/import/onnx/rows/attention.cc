@@ -248,8 +248,8 @@ Result<Value> cached_attention(Graph& graph, const OnnxNode& node) {
   const Shape& keys = graph.type(k).shape;
   if ((rank != 3 && rank != 4) || graph.rank(q) != rank || graph.rank(v) != rank) return Value();
   if (rank == 3 && (node.has_output(1) || node.has_output(2))) return Value();
-  const Dim t = keys[rank - 2], s = graph.type(q).shape[rank - 2];
-  if (!t.is_static() || !s.is_static()) return Value();
+  const Dim t = keys[rank - 2];
+  if (!t.is_static()) return Value();
   std::vector<ValueId> operands = {q, k, v, *graph.optional_input(6)};
   if (Value mask = graph.optional_input(3)) {
     const TensorType& type = graph.type(*mask);

@@ -29,7 +29,7 @@ std::vector<Index> row_place(bool is_packed, int64_t size, Index image, Index he
 }
 
 /// Returns the loops. Operands: q, k, v, lengths, and a mask or none. The loops over keys end at
-/// the length; each row of k and v is read once by all heads of its group. n may be open.
+/// the length; each row of k and v is read once by all heads of its group. n and s may be open.
 Result<Tensors> cached_attention_loops(te::Builder& builder, const CachedAttention& plan,
                                        std::string_view of, Inputs in, TypeId out);
 
