@@ -29,10 +29,10 @@
 namespace byoc::bench {
 namespace {
 
-constexpr double kSampleNs = 3e5;    // of a sample: several runs of a short kernel
+constexpr double kSampleNs = 3e5;          // of a sample: several runs of a short kernel
 constexpr uint64_t kColdBytes = 16 << 10;  // of constants that are evicted
-constexpr double kLeastNs = 1000;    // shorter functions are mostly the call
-constexpr double kTolerance = 2e-5;  // of the largest output, the bound of Winograd's family
+constexpr double kLeastNs = 1000;          // shorter functions are mostly the call
+constexpr double kTolerance = 2e-5;        // of the largest output, the bound of Winograd's family
 
 struct Arguments {
   std::vector<std::string> models;

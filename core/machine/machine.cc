@@ -96,16 +96,18 @@ Json to_json(const Machine& machine) {
     row["fill_gb_per_s"] = rate_json(level.fill);
     levels.push_back(std::move(row));
   }
-  return {{"format", kFormat},
-          {"processor", machine.processor},
-          {"cores", machine.cores},
-          {"f32_gop_per_s", rate_json(machine.f32)},
-          {"f16_gop_per_s", rate_json(machine.f16)},
-          {"i8_gop_per_s", rate_json(machine.i8)},
-          {"levels", std::move(levels)},
-          {"loop_ns", machine.loop_ns},
-          {"barrier_ns", machine.barrier_ns},
-          {"round_trip_ns", machine.round_trip_ns}};
+  Json out = {{"format", kFormat},
+              {"processor", machine.processor},
+              {"cores", machine.cores},
+              {"f32_gop_per_s", rate_json(machine.f32)},
+              {"f16_gop_per_s", rate_json(machine.f16)},
+              {"i8_gop_per_s", rate_json(machine.i8)},
+              {"levels", std::move(levels)},
+              {"loop_ns", machine.loop_ns},
+              {"barrier_ns", machine.barrier_ns},
+              {"round_trip_ns", machine.round_trip_ns}};
+  if (machine.is_busy) out["busy"] = true;
+  return out;
 }
 
 Result<Machine> machine_from_json(const Json& json) {
@@ -127,6 +129,7 @@ Result<Machine> machine_from_json(const Json& json) {
   out.loop_ns = reader.number("loop_ns", 0);
   out.barrier_ns = reader.number("barrier_ns", 0);
   out.round_trip_ns = reader.number("round_trip_ns", 0);
+  out.is_busy = json.value("busy", Json(false)) == Json(true);
   if (!reader.status().ok()) return std::move(reader.status());
   return out;
 }

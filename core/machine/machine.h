@@ -34,6 +34,7 @@ struct Machine {
   double loop_ns = 0;                 // starting a parallel loop on all cores, until its end
   double barrier_ns = 0;              // of all cores inside of a loop
   double round_trip_ns = 0;           // of a line between two cores; 0 with one core
+  bool is_busy = false;               // measured beside other work: worth measuring again
   std::string origin = "assumed";     // where the numbers are from, for users; in no file
 };
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <optional>
 
 #include "byoc/base/check.h"
 #include "core/machine/bound_threads.h"
@@ -67,7 +68,9 @@ class Measuring {
       out.round_trip_ns =
           known(shortest(kShortRuns, [&] { return round_trip_ns(on_, kTrips, kTripsNs); }));
       out.barrier_ns = known(shortest(kShortRuns, [&] { return barrier_ns(); }));
-      out.loop_ns = std::max(loop_ns(), out.barrier_ns);
+      const std::optional<double> loop = loop_ns();
+      out.is_busy = !loop;
+      out.loop_ns = std::max(loop.value_or(2 * out.round_trip_ns), out.barrier_ns);
     }
     add_levels(out);
     return out;
@@ -179,8 +182,9 @@ class Measuring {
   }
 
   /// Returns what a loop of one block per core takes beyond a block: loops without work would end
-  /// before a worker comes.
-  double loop_ns() const {
+  /// before a worker comes. nullopt: in no run did all workers come before one had done two blocks,
+  /// because other programs had the processors.
+  std::optional<double> loop_ns() const {
     constexpr uint64_t kBlockNs = 20'000;
     auto block = [](void*, uint64_t, uint64_t, uint32_t) {
       for (const uint64_t begin = now_ns(); ns_since(begin) < kBlockNs;) {
@@ -193,6 +197,7 @@ class Measuring {
       parallel_for(cores_, 1, block, nullptr);
       return ns_since(begin);
     });
+    if (ns > 1.75 * kBlockNs) return std::nullopt;
     return std::max(ns - kBlockNs, 0.0);
   }
 

@@ -2,6 +2,7 @@
 #include "core/machine/this_machine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -18,10 +19,21 @@ namespace byoc::machine {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::chrono::minutes kBusyTime{10};
+
 uint32_t cores_here() { return std::max(1u, static_cast<uint32_t>(processors().size())); }
 
 bool is_here(const Machine& machine) {
   return machine.cores == cores_here() && machine.processor == measure::machine_name();
+}
+
+// Returns whether a file with a machine that was measured beside other work is so old that
+// measuring again may find it quiet.
+bool is_worth_measuring_again(const Machine& machine, const std::string& path) {
+  if (!machine.is_busy) return false;
+  std::error_code error;
+  const auto written = fs::last_write_time(path, error);
+  return !error && fs::file_time_type::clock::now() - written > kBusyTime;
 }
 
 std::string shipped_folder() {
@@ -78,7 +90,7 @@ Machine known_or_measured(const std::string& folder) {
   const std::string path = cached_path(folder);
   if (!path.empty()) {
     Result<Machine> known = read_machine(path);
-    if (known.ok() && is_here(*known)) {
+    if (known.ok() && is_here(*known) && !is_worth_measuring_again(*known, path)) {
       known->origin = cat("measured before, ", path);
       return *std::move(known);
     }

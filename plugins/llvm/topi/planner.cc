@@ -10,15 +10,15 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kLeastVectors = 1;  // of a row whose sum is worth partial sums
-constexpr int64_t kLeastRows = 32;    // the lines of fewer stay in the first cache anyway
-constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
-constexpr int64_t kLeastOfBlock = 4;  // a block is at least this part of the usual one
-constexpr int64_t kMostStreams = 8;   // that are stored in turns
+constexpr int64_t kLeastVectors = 1;      // of a row whose sum is worth partial sums
+constexpr int64_t kLeastRows = 32;        // the lines of fewer stay in the first cache anyway
+constexpr int64_t kLeastColumns = 4;      // elements of a line that a transpose reads
+constexpr int64_t kLeastOfBlock = 4;      // a block is at least this part of the usual one
+constexpr int64_t kMostStreams = 8;       // that are stored in turns
 constexpr int64_t kVectors = 4;           // of an iteration of a long row
 constexpr int64_t kVectorsOfLongRow = 8;  // at least
 constexpr int64_t kLightWork = 2;         // operations per load and store
-constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
+constexpr size_t kMostMet = 64;           // inlined stages; others may be read in several ways
 
 /// The steps of some expressions, each with every axis of a stage.
 using Moves = std::vector<Ints>;

@@ -9,8 +9,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kLongRow = 512;      // elements
-constexpr size_t kMostStages = 64;     // of Dags for which all choices are compared
+constexpr int64_t kLongRow = 512;   // elements
+constexpr size_t kMostStages = 64;  // of Dags for which all choices are compared
 
 Point point_of(const PlanRules& rules) {
   return {{"vectors", cat(rules.vectors)},

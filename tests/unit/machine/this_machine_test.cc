@@ -69,6 +69,19 @@ TEST(KnownMachine, AFileOfAnotherMachineIsReplaced) {
   EXPECT_EQ(known_or_measured(folder.path()).processor, measure::machine_name());
 }
 
+TEST(KnownMachine, OneThatWasBusyIsMeasuredAgainAfterAWhile) {
+  const test::TempFolder folder;
+  const std::string path = cached_path(folder.path());
+  Machine busy = known_or_measured(folder.path());
+  busy.is_busy = true;
+  busy.loop_ns = 12345;
+  ASSERT_TRUE(write_file(path, to_json(busy).dump()).ok());
+  EXPECT_EQ(known_or_measured(folder.path()).loop_ns, 12345);
+  std::filesystem::last_write_time(
+      path, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(11));
+  EXPECT_EQ(known_or_measured(folder.path()).origin, "measured");
+}
+
 TEST(KnownMachine, WithoutACacheFolderIsMeasured) {
   EXPECT_EQ(known_or_measured("").origin, "measured");
 }

@@ -29,7 +29,6 @@ te::LoopFunction loops_of(const Shape& image, bool has_function) {
   return std::move(out->loops);
 }
 
-
 // Returns the product of the extents of the loops that are written out.
 int64_t written_out(const te::LoopFunction& loops) {
   const std::string text = te::print(loops);
