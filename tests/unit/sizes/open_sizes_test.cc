@@ -77,6 +77,29 @@ TEST(OpenSizes, VerifiesAtTheEndsOfRangesAndBetween) {
   EXPECT_EQ(json["outputs"][0]["type"], "f32[2,7]");
 }
 
+// Indices from the end of an open dim, which differ in each run.
+TEST(OpenSizes, VerifiesIndicesIntoOpenDims) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(
+    fn main(%x: f32[1<=B<=3,2<=T<=19,5], %y: f32[1<=B<=3,2<=T<=19], %u: f32[2,5], %v: f32[1,2]) {
+      %i = const([-1,0]) : i64[2]
+      %j = const([0,-1]) : i64[1,2]
+      %k = const([0,-1,-1,0]) : i64[2,2]
+      %0 = gather(%x, %i) {axis=1}
+      %1 = gather_nd(%y, %j)
+      %2 = scatter_nd(%x, %k, %u) {reduction="add"}
+      %3 = scatter_elements(%y, %j, %v) {axis=1}
+      return %0, %1, %2, %3
+    })");
+  const Json json = byoc.json("verify " + model + " --compiler llvm");
+  EXPECT_TRUE(json["passed"]);
+  EXPECT_EQ(json["outputs"].size(), 6 * 4u);
+  const Json compiled =
+      byoc.json("compile " + model + " --compiler llvm -o " + byoc.file("m.byoc"));
+  ASSERT_EQ(compiled["modules"].size(), 1u) << compiled;
+  EXPECT_EQ(compiled["modules"][0]["plugin"], "llvm");
+}
+
 TEST(OpenSizes, VerifiesWithoutShapesWhatCompileMakes) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,S]) { %0 = relu(%x) return %0 }");

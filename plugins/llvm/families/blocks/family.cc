@@ -39,7 +39,7 @@ topi::TilingTemplate rows_tiling(const std::vector<int64_t>& shape, size_t reduc
           [=] {
             return topi::complete({topi::knob_of("width", {1, 2})}, {first});
           },
-          at};
+          at, shape[rank - 2] == 1};
 }
 
 // Returns the plan whose panels of the matrix, as f32, stay in the second cache, and which unpacks
