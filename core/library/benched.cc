@@ -175,6 +175,7 @@ class Bench {
       request.sizes = runs[k];
       BYOC_TRY(Subject subject, make(request));
       BYOC_TRY_STATUS(add_one(subject, runs[k]));
+      report_.all.back().compile_ns.reset();
     }
     return {};
   }

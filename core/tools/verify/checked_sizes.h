@@ -17,8 +17,7 @@ inline constexpr int64_t kMostCheckedElements = 1 << 26;
 /// Returns runs that cover the bounds of the open sizes `names` of the module: all at their least
 /// and at their greatest number, one at its greatest with the others at their least and the
 /// reverse, and numbers between that `seed` chooses. Greatest numbers are halved, the greatest one
-/// first, until the values of a run have at most kMostCheckedElements elements. Cost: O(nodes) per
-/// halving.
+/// first, until the values of a run have at most kMostCheckedElements elements. O(nodes) each time.
 CheckedSizes checked_sizes(const IRModule& module, const std::vector<std::string>& names,
                            uint64_t seed);
 

@@ -2,6 +2,8 @@
 #include "plugins/llvm/open/translate_open.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "byoc/base/check.h"
@@ -80,7 +82,9 @@ class SizeUses {
   Numbers parts_;
 };
 
-Result<TypeId> nominal_type(TypeId type, const SizeUses& uses) {
+using NumberOf = std::function<int64_t(Dim size)>;
+
+Result<TypeId> type_at(TypeId type, const NumberOf& number) {
   TensorType out{type->dtype, {}};
   for (Dim dim : type->shape) {
     if (is_open(dim)) {
@@ -91,12 +95,26 @@ Result<TypeId> nominal_type(TypeId type, const SizeUses& uses) {
                                  "=1..64"))
             .with_slug("symbolic-shape");
       }
-      BYOC_TRY(dim,
-               with_sizes(dim, [&](Dim size) { return std::optional(Dim(uses.number(size))); }));
+      BYOC_TRY(dim, with_sizes(dim, [&](Dim size) { return std::optional(Dim(number(size))); }));
     }
     out.shape.push_back(dim);
   }
   return TypeId(out);
+}
+
+// Returns the module with numbers for its sizes.
+Result<IRModule> with_numbers(IRModule module, const NumberOf& number) {
+  for (auto& [name, function] : module.functions) {
+    for (Node& node : function.nodes) {
+      if (!has_open_type(node)) continue;
+      std::vector<TypeId> types;
+      for (size_t k = 0; k < node.types.size(); ++k) {
+        BYOC_TRY(types.emplace_back(), type_at(node.types[k], number));
+      }
+      node.types = TypeIds(types);
+    }
+  }
+  return module;
 }
 
 // Returns true where an operand or a result of a call is open.
@@ -183,19 +201,31 @@ bool has_open_sizes(const IRModule& module) {
 }
 
 Result<IRModule> nominal_module(const IRModule& module) {
-  IRModule out = module;
   const SizeUses uses(module);
-  for (auto& [name, function] : out.functions) {
-    for (Node& node : function.nodes) {
-      if (!has_open_type(node)) continue;
-      std::vector<TypeId> types;
-      for (size_t k = 0; k < node.types.size(); ++k) {
-        BYOC_TRY(types.emplace_back(), nominal_type(node.types[k], uses));
-      }
-      node.types = TypeIds(types);
-    }
+  return with_numbers(module, [&](Dim size) { return uses.number(size); });
+}
+
+Result<std::optional<LeastDag>> translate_least(const IRModule& given, const te::Target& target) {
+  const bool has_product = std::ranges::any_of(given.functions, [](const auto& entry) {
+    return std::ranges::any_of(entry.second.nodes, [](const Node& node) {
+      const auto* call = std::get_if<Call>(&node.kind);
+      return call != nullptr && call->op->facts.family == OpFamily::kProduct;
+    });
+  });
+  if (!has_product) return std::optional<LeastDag>();
+  IRModule module = with_flat_rows(given);
+  std::map<Symbol, Dim> sizes;
+  BYOC_TRY(module, with_numbers(std::move(module), [&](Dim size) {
+             sizes.emplace(size.name(), size);
+             return size.min();
+           }));
+  LeastDag out;
+  BYOC_TRY(out.dag, translate(module, target));
+  for (const auto& [name, size] : sizes) {
+    const te::Expr is_least = te::extent_of(size) == te::Expr(size.min());
+    out.holds = out.holds.is_empty() ? is_least : out.holds && is_least;
   }
-  return out;
+  return std::optional(std::move(out));
 }
 
 Result<OpenDag> translate_open(const IRModule& given, const te::Target& target) {

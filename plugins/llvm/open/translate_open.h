@@ -19,6 +19,15 @@ struct OpenDag {
   te::Dag open;     ///< extents are expressions of the sizes
   te::Dag nominal;  ///< extents are numbers, for which schedules are chosen
 };
+/// A function at the least numbers of its sizes, and the condition that a run has these.
+struct LeastDag {
+  te::Dag dag;
+  te::Expr holds;
+};
+/// Translates a function with open sizes for their least numbers, as a function of numbers is, if
+/// it has a product; nullopt for others. Errors: those of translate_to_te.
+Result<std::optional<LeastDag>> translate_least(const IRModule& module, const te::Target& target);
+
 /// Translates a function with open sizes. Errors: those of translate_to_te; kUnimplemented for a
 /// size without an upper bound, and for an op whose computes need numbers.
 Result<OpenDag> translate_open(const IRModule& module, const te::Target& target);

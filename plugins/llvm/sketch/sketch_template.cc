@@ -250,6 +250,7 @@ Template template_of(const te::Dag& dag, const te::Target& target) {
   Template made = llvm_plugin::template_of(dag, target);
   Template out;
   out.kind = made.kind;
+  out.is_one_row = made.is_one_row;
   out.first = completed(made.first, point_of(SketchRules()));
   out.first[kSketch] = kTemplate;
   out.choices = [&dag, &target, choices = made.choices, first = out.first] {

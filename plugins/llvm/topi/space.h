@@ -35,6 +35,7 @@ struct Template {
   /// Makes the schedule of a point. Values of other Dags of the same kind are valid too: those
   /// that are too large for this Dag count as the largest that fits. Errors: those of primitives.
   std::function<Result<te::Schedule>(const Point&)> at;
+  bool is_one_row = false;  // a product of one row, whose tiles are wide
 };
 /// Returns nullopt for Dags that the template is not made for.
 using TemplateMaker =

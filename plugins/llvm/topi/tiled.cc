@@ -27,7 +27,7 @@ std::optional<Template> template_of_anchor(const te::Dag& dag, const te::Target&
   if (!tilings) return std::nullopt;
   auto at = [&dag, what = *what, tiling = tilings->at, lanes = target.lanes(sizeof(float))](
                 const Point& point) { return tile_anchor(dag, what, tiling(point), lanes); };
-  return Template{tilings->kind, tilings->first, tilings->choices, at};
+  return Template{tilings->kind, tilings->first, tilings->choices, at, tilings->is_one_row};
 }
 
 }  // namespace

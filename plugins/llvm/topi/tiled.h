@@ -12,6 +12,7 @@ struct TilingTemplate {
   Point first;
   std::function<Choices()> choices;
   std::function<Tiling(const Point&)> at;
+  bool is_one_row = false;  // as Template has it
 };
 /// Returns the tilings of an anchor for a target; nullopt for anchors that they are not made for.
 using TilingsOf = std::optional<TilingTemplate> (*)(const te::Stage& anchor,

@@ -77,6 +77,46 @@ TEST(OpenSizes, VerifiesAtTheEndsOfRangesAndBetween) {
   EXPECT_EQ(json["outputs"][0]["type"], "f32[2,7]");
 }
 
+TEST(OpenSizes, TimesOneProgramAtSeveralSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,4]) { %0 = relu(%x) return %0 }");
+  const std::string fast = " --rounds 1 --min-time 0 --warmup 0 --no-peaks --sizes N=1,8";
+  const Json json = byoc.json("bench " + model + " --compiler json" + fast);
+  ASSERT_EQ(json["configurations"].size(), 2u);
+  const Json& eight = json["configurations"][1];
+  EXPECT_EQ(eight["name"], "N=8");
+  EXPECT_NEAR(eight["per_second"].get<double>() * eight["median_ns"].get<double>(), 8e9, 1);
+  EXPECT_TRUE(eight["compile_ns"].is_null()) << "the program of N=1 serves it";
+  Ran ran = byoc("bench " + model + fast + " --vs compiler=llvm");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--sizes takes no --op, no --vs and one number of threads"));
+  ran = byoc("bench " + model + " --sizes 1,8");
+  EXPECT_THAT(ran.err, HasSubstr("--sizes expects a size and its numbers, as in N=1,2,4"));
+}
+
+// Indices from the end of an open dim, which differ in each run.
+TEST(OpenSizes, VerifiesIndicesIntoOpenDims) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(
+    fn main(%x: f32[1<=B<=3,2<=T<=19,5], %y: f32[1<=B<=3,2<=T<=19], %u: f32[2,5], %v: f32[1,2]) {
+      %i = const([-1,0]) : i64[2]
+      %j = const([0,-1]) : i64[1,2]
+      %k = const([0,-1,-1,0]) : i64[2,2]
+      %0 = gather(%x, %i) {axis=1}
+      %1 = gather_nd(%y, %j)
+      %2 = scatter_nd(%x, %k, %u) {reduction="add"}
+      %3 = scatter_elements(%y, %j, %v) {axis=1}
+      return %0, %1, %2, %3
+    })");
+  const Json json = byoc.json("verify " + model + " --compiler llvm");
+  EXPECT_TRUE(json["passed"]);
+  EXPECT_EQ(json["outputs"].size(), 6 * 4u);
+  const Json compiled =
+      byoc.json("compile " + model + " --compiler llvm -o " + byoc.file("m.byoc"));
+  ASSERT_EQ(compiled["modules"].size(), 1u) << compiled;
+  EXPECT_EQ(compiled["modules"][0]["plugin"], "llvm");
+}
+
 TEST(OpenSizes, VerifiesWithoutShapesWhatCompileMakes) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,S]) { %0 = relu(%x) return %0 }");
@@ -89,7 +129,7 @@ TEST(OpenSizes, VerifiesWithoutShapesWhatCompileMakes) {
 TEST(OpenSizes, ComparesRegionsAtTheFirstSizesThatAreWrong) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", "fn main(%x: f32[N,4]) { %0 = relu(%x) return %0 }");
-  const std::string plugin = BYOC_BUILD_DIR "/tests/faults/libbyoc_sizes_least.so";
+  const std::string plugin = BYOC_BUILD_DIR "/tests/faults/sizes_least/libbyoc_sizes_least.so";
   Ran ran = byoc("verify " + model + " --shape N=2..5 --compiler sizes --plugin " + plugin +
                  " -o " + byoc.file("piece"));
   EXPECT_EQ(ran.code, 1) << ran.err;

@@ -39,7 +39,7 @@ topi::TilingTemplate rows_tiling(const std::vector<int64_t>& shape, size_t reduc
           [=] {
             return topi::complete({topi::knob_of("width", {1, 2})}, {first});
           },
-          at};
+          at, shape[rank - 2] == 1};
 }
 
 // Tiles of rows that are integers: each word of a panel is unpacked for the rows of a tile.

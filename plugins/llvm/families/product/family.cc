@@ -122,7 +122,9 @@ TilingTemplate row_tiling(size_t rank, int64_t n, int64_t block, const te::Targe
   constexpr int64_t kVectors = 8;  // sums that wait for their products
   const int64_t registers = std::max<int64_t>(block / target.lanes(4), 1);
   const int64_t panels = std::clamp<int64_t>(kVectors / registers, 1, matrix.vectors());
-  return matrix_tiling(matrix, "matmul_packed_row", RegisterTile{1, panels}, target);
+  TilingTemplate out = matrix_tiling(matrix, "matmul_packed_row", RegisterTile{1, panels}, target);
+  out.is_one_row = true;
+  return out;
 }
 
 std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::Target& target) {

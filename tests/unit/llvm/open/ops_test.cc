@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions with open sizes at each size: indices, sorting, running sums, einsum.
+// Functions with open sizes at each size: sorting, running sums, einsum.
 #include "unit/llvm/open/open_sizes.h"
 
 namespace byoc {
@@ -44,33 +44,6 @@ TEST(OpenOps, OfTheBest) {
     return cat("fn main(%x: f32[", d[0], ",", d[1], ",64]) {\n",
                "  %0 = topk(%x) {k=3, axis=-1, largest=false}\n  return %0#0, %0#1\n}\n");
   });
-}
-
-TEST(OpenOps, OfIndicesIntoOpenDims) {
-  expect_all(kOpenRows, [](auto& d) {
-    return cat("fn main(%x: f32[", d[0], ",", d[1], ",5]) {\n  %i = const([-1,0]) : i64[2]\n",
-               "  %0 = gather(%x, %i) {axis=1}\n  return %0\n}\n");
-  });
-  expect_all(kOpenRows, [](auto& d) {
-    return cat("fn main(%x: f32[", d[0], ",", d[1], "]) {\n  %i = const([0,-1]) : i64[1,2]\n",
-               "  %0 = gather_nd(%x, %i)\n  return %0\n}\n");
-  });
-}
-
-TEST(OpenOps, OfScatters) {
-  for (const char* reduction : {"none", "add"}) {
-    expect_all(kOpenRows, [=](auto& d) {
-      return cat("fn main(%x: f32[", d[0], ",", d[1], ",5], %u: f32[2,5]) {\n",
-                 "  %i = const([0,-1,-1,0]) : i64[2,2]\n",
-                 "  %0 = scatter_nd(%x, %i, %u) {reduction=\"", reduction, "\"}\n  return %0\n}\n");
-    });
-    expect_all({{"B", 1, 3}, {"T", 2, 19}}, [=](auto& d) {
-      return cat("fn main(%x: f32[", d[0], ",", d[1], "], %u: f32[1,2]) {\n",
-                 "  %i = const([1,-2]) : i64[1,2]\n",
-                 "  %0 = scatter_elements(%x, %i, %u) {axis=1, reduction=\"", reduction,
-                 "\"}\n  return %0\n}\n");
-    });
-  }
 }
 
 TEST(OpenOps, OfTransforms) {
