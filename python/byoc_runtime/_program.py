@@ -355,11 +355,14 @@ class Bound:
         outputs: the tensors that a run writes, in the order of the program.
     """
 
+    _slot: _Slot
+
     def __init__(self, session: _Session, inputs: list[Any], outputs: list[Any], states: Optional[Bound] = None) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._held: list[Any] = []
-        self._slot = slot = _Slot(session, None if states is None else states._slot)
+        slot = _Slot(session, None if states is None else states._slot)
+        self._slot = slot
         self._session = session
         self._lock = threading.Lock()
         self._acquire, self._release = self._lock.acquire, self._lock.release
