@@ -32,7 +32,7 @@ Result<CompiledModel> compile_file(const ModelOptions& options, const CompileHoo
   BYOC_TRY(BuildOptions build_with, build_options(options));
   out.plugins = build_with.plugins;
   BYOC_TRY(auto choices, expand_sizes(options[option::kShape]));
-  build_with.shared_weights = choices.size() > 1;
+  build_with.shared_weights = build_with.shared_weights || choices.size() > 1;
   BuildOptions reported = build_with;
   reported.report = &out.report;
   reported.compile_only = true;

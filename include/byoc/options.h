@@ -57,7 +57,7 @@ using Texts = std::vector<std::string>;
 inline constexpr OptionKey<Texts> kShape{"shape"}, kBind{"bind"}, kState{"state"},
     kCompiler{"compiler"}, kCompute{"compute"}, kPlace{"place"}, kPlugin{"plugin"},
     kPluginOption{"plugin-option"}, kTuningLog{"tuning-log"}, kIsolatePlugin{"isolate-plugin"};
-inline constexpr OptionKey<std::string> kTarget{"target"}, kPlan{"plan"},
+inline constexpr OptionKey<std::string> kEntry{"entry"}, kTarget{"target"}, kPlan{"plan"},
     kIsolateMemory{"isolate-memory"}, kMaxMemory{"max-memory"};
 inline constexpr OptionKey<uint32_t> kThreads{"threads"}, kIsolateTime{"isolate-time"},
     kTimeLimit{"time-limit"};

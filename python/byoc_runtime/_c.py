@@ -112,6 +112,8 @@ byoc_context_new_sharing e p p p
 byoc_context_reset_states e p
 byoc_context_get_state e p s p
 byoc_context_set_state e p s p
+byoc_program_size_entry t p z
+byoc_program_find_entry e p s p p
 """
 _TYPES: dict[str, Any] = {
     "e": c_void_p, "t": c_char_p, "v": None, "p": c_void_p, "s": c_char_p, "u": c_uint32, "z": c_size_t, "i": c_int,

@@ -2,6 +2,7 @@
 """Compiled models, and their runs."""
 from __future__ import annotations
 
+import copy
 import ctypes
 import html
 import os
@@ -67,9 +68,12 @@ class _Slot:
 
     __slots__ = ("_places", "context", "handle", "inputs", "outputs")
 
-    def __init__(self, session: _Session) -> None:
+    def __init__(self, session: _Session, sharing: Optional[_Slot] = None) -> None:
         library = session.library
-        self.context = library.make("byoc_context_new", session.handle.value)
+        if sharing is None:
+            self.context = library.make("byoc_context_new", session.handle.value)
+        else:
+            self.context = library.make("byoc_context_new_sharing", session.handle.value, sharing.context)
         self.handle = _Handle(self.context, library.byoc_context_free, session.handle)
         self._places = (ctypes.c_char * (_SIZE * (session.n_in + session.n_out + 1)))()
         self.inputs = ctypes.addressof(self._places)
@@ -351,11 +355,14 @@ class Bound:
         outputs: the tensors that a run writes, in the order of the program.
     """
 
-    def __init__(self, session: _Session, inputs: list[Any], outputs: list[Any]) -> None:
+    _slot: _Slot
+
+    def __init__(self, session: _Session, inputs: list[Any], outputs: list[Any], states: Optional[Bound] = None) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._held: list[Any] = []
-        self._slot = slot = _Slot(session)
+        slot = _Slot(session, None if states is None else states._slot)
+        self._slot = slot
         self._session = session
         self._lock = threading.Lock()
         self._acquire, self._release = self._lock.acquire, self._lock.release
@@ -432,13 +439,22 @@ class Program:
     """A compiled model, of one size or several. Any number of threads may call it at a time.
 
     Made by `load`, and by `byoc.compile`.
+
+    Attributes:
+        entries: the names of the models in a file of several (byoc join): `entry` returns one. Empty for other files.
     """
 
     def __init__(self, library: _c.Library, handle: int, options: Sequence[tuple[str, str]] = ()) -> None:
         self._library = library
         self._handle = _Handle(handle, library.byoc_program_free, None)
         self._options = Options(library, options)
-        count: int = library.byoc_program_size_count(handle)
+        names = [library.byoc_program_size_entry(handle, k).decode() for k in range(library.byoc_program_size_count(handle))]
+        self.entries = list(dict.fromkeys(name for name in names if name))
+        self._use(None, 0, 0 if len(self.entries) > 1 else len(names))
+
+    def _use(self, entry: Optional[str], first: int, count: int) -> None:
+        """Makes it the program of `count` sizes of the file from `first` on."""
+        self._entry, self._first = entry, first
         self._sessions: list[Optional[_Session]] = [None] * count
         self._by_ranges = sorted(range(count), key=lambda k: self.sizes[k].count(".."))
         self._lock = threading.Lock()
@@ -450,7 +466,21 @@ class Program:
     @property
     def sizes(self) -> list[str]:
         """The labels of its sizes, "N=4"; [""] for a program of one size."""
-        return [self._library.byoc_program_size_label(self._handle.value, k).decode() for k in range(len(self._sessions))]
+        return [self._library.byoc_program_size_label(self._handle.value, self._first + k).decode()
+                for k in range(len(self._sessions))]
+
+    def entry(self, name: str) -> Program:
+        """Returns one of the models of a file of several, whose names are `entries`. It shares the file's weights.
+
+        Raises:
+            Error: slug "unknown-entry", with the names that there are.
+        """
+        first, count = ctypes.c_size_t(), ctypes.c_size_t()
+        self._library.check(self._library.byoc_program_find_entry(
+            self._handle.value, name.encode(), ctypes.byref(first), ctypes.byref(count)))
+        out = copy.copy(self)
+        out._use(name, first.value, count.value)
+        return out
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -513,7 +543,8 @@ class Program:
         session, arrays = self._chosen((), inputs)
         return {tensor.name: array for tensor, array in zip(session.outputs, session.call(arrays))}
 
-    def bind(self, *inputs: Any, outputs: Any = None, size: Optional[str] = None, **named: Any) -> Bound:
+    def bind(self, *inputs: Any, outputs: Any = None, size: Optional[str] = None, states: Optional[Bound] = None,
+             **named: Any) -> Bound:
         """Fixes the tensors of runs, for loops in which microseconds count.
 
         Args:
@@ -521,6 +552,7 @@ class Program:
             outputs: the tensor that the output is written to, or a sequence of them; compact, of the program's types and
                 shapes. Without it they are made as by a call.
             size: the label of the size, in a program of several, when no inputs are given.
+            states: a bound program whose states it shares, such as that of the prompt; of the two, one runs at a time.
             named: further inputs, by name.
 
         Returns:
@@ -542,7 +574,7 @@ class Program:
         else:
             given = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
             _check_outputs(session, given)
-        return Bound(session, list(arrays), given)
+        return Bound(session, list(arrays), given, states)
 
     def register(self, symbol: str, function: Callable[..., Any]) -> None:
         """Sets the function of an extern that the model calls, before the first run.
@@ -569,12 +601,15 @@ class Program:
     # ---- inside ----
 
     def _session(self, k: int) -> _Session:
+        if not self._sessions:
+            raise Error(f"the file has {len(self.entries)} models, and none is chosen", code=3, slug="artifact-entries",
+                        help=f"program.entry(name) is one of them: {', '.join(self.entries)}")
         session = self._sessions[k]
         if session is None:
             with self._lock:
                 session = self._sessions[k]
                 if session is None:
-                    session = _Session(self._library, self._handle, k, self._options)
+                    session = _Session(self._library, self._handle, self._first + k, self._options)
                     self._sessions[k] = session
         return session
 
@@ -594,6 +629,8 @@ class Program:
                     help=f"it has {', '.join(self.sizes)}; compile it with this one too")
 
     def __repr__(self) -> str:
+        if not self._sessions:
+            return f"<byoc programs: {', '.join(self.entries)}>"
         lines = [f"<byoc program, {len(self._sessions)} sizes: {', '.join(self.sizes)}>" if self._only is None
                  else "<byoc program>"]
         for kind, tensors in (("input", self.inputs), ("output", self.outputs)):
@@ -601,6 +638,8 @@ class Program:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        if not self._sessions:
+            return f"<p>programs: {html.escape(', '.join(self.entries))}</p>"
         rows = "".join(
             f"<tr><td>{kind}</td><td>{html.escape(tensor.name)}</td><td>{tensor.dtype}</td>"
             f"<td>{' × '.join(map(str, tensor.shape))}</td></tr>"

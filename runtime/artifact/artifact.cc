@@ -4,7 +4,8 @@
 //   0  magic (8 bytes)      8  version (u32)      12  zero (u32)
 //  16  size of the file     24  size of the manifest (u64 each)
 //  32  XXH3-128 of the manifest       48  XXH3-128 of bytes 0 to 47
-// Version 1 has one program, version 2 several sizes of one, whose manifests are sections.
+// Version 1 has one program, version 2 several sizes of one, whose manifests are sections, and
+// version 3 several entries, each of one size or several.
 // Offsets of sections follow from their sizes, so that a file has one layout only; the header's
 // hash, the manifest's, the sections' and the zeros cover every byte. Numbers are little-endian.
 #include "byoc/runtime/artifact.h"
@@ -28,7 +29,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 using Bytes = std::span<const std::byte>;
 
-constexpr uint32_t kVersion = 1, kSizesVersion = 2;  // of one size, and of several
+constexpr uint32_t kVersion = 1, kSizesVersion = 2, kEntriesVersion = 3;
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
@@ -96,10 +97,10 @@ Result<ArtifactHeader> read_header(Bytes file) {
     return corrupt(cat("it is cut off after ", file.size(), " bytes"));
   std::memcpy(&header, file.data(), sizeof header);
   if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
-  if ((header.version != kVersion && header.version != kSizesVersion) || header.zero != 0) {
+  if (header.version < kVersion || header.version > kEntriesVersion || header.zero != 0) {
     return Status(Code::kStaleArtifact,
                   cat("it is an artifact of version ", header.version,
-                      ", this byoc reads versions ", kVersion, " and ", kSizesVersion))
+                      ", this byoc reads versions ", kVersion, " to ", kEntriesVersion))
         .with_slug("artifact-version")
         .with_help("compile the model again with this byoc");
   }
@@ -245,7 +246,10 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
                                                 const std::shared_ptr<const MappedFile>& file) {
   BYOC_TRY(SizesManifest top, read_sizes_manifest(text));
   BYOC_TRY(Pool pool, read_sections(parts, top.sections, file));
-  auto place = [](const SizeRecord& record) { return cat("size \"", record.label, "\""); };
+  auto place = [](const SizeRecord& record) {
+    if (record.entry.empty()) return cat("size \"", record.label, "\"");
+    return cat("entry \"", record.entry, "\"", record.label.empty() ? "" : ", size ", record.label);
+  };
   std::vector<Manifest> manifests;
   for (const SizeRecord& record : top.sizes) {
     auto manifest = manifest_in(pool, record.manifest);
@@ -258,7 +262,7 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
   for (SizeRecord& record : top.sizes) {
     auto executable = next_executable(manifests, next, pool);
     if (!executable.ok()) return std::move(executable.status()).at(place(record));
-    sizes.push_back({std::move(record.label), *std::move(executable)});
+    sizes.push_back({std::move(record.label), *std::move(executable), std::move(record.entry)});
   }
   if (Status status = check_sizes(sizes); !status.ok()) return corrupt(status.message());
   return sizes;
@@ -272,7 +276,7 @@ Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const M
     return corrupt(
         cat("the manifest at ", sizeof header, ", ", text.size(), " bytes: the hash does not fit"));
   }
-  if (header.version == kSizesVersion) return read_sizes(text_of(text), parts, file);
+  if (header.version != kVersion) return read_sizes(text_of(text), parts, file);
   BYOC_TRY(Manifest manifest, read_manifest(text_of(text)));
   BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
   std::vector<Manifest> manifests;
@@ -321,7 +325,9 @@ namespace {
 
 Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
   BYOC_TRY_STATUS(check_sizes(sizes));
-  if (sizes.size() == 1 && sizes[0].label.empty()) return save_artifact(sizes[0].executable, path);
+  const bool has_entries = !sizes[0].entry.empty();
+  if (sizes.size() == 1 && sizes[0].label.empty() && !has_entries)
+    return save_artifact(sizes[0].executable, path);
   SizesManifest manifest;
   std::map<ContentKey, std::shared_ptr<const Buffer>> pool;
   for (const SizedExecutable& size : sizes) {
@@ -330,7 +336,7 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
     BYOC_TRY(Sections own, sections_of(size.executable));
     const std::string text = write_manifest(size.executable, {});
     own.push_back(Buffer::copy(std::as_bytes(std::span(text))));
-    manifest.sizes.push_back({size.label, own.back()->key()});
+    manifest.sizes.push_back({size.label, own.back()->key(), size.entry});
     for (auto& section : own) pool.emplace(section->key(), std::move(section));
   }
   Sections sections;
@@ -338,8 +344,9 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
     manifest.sections.push_back({key, section->size()});
     sections.push_back(std::move(section));
   }
-  return write_artifact(kSizesVersion, write_sizes_manifest(sizes[0].executable.producer, manifest),
-                        sections, path);
+  return write_artifact(has_entries ? kEntriesVersion : kSizesVersion,
+                        write_sizes_manifest(sizes[0].executable.producer, manifest), sections,
+                        path);
 }
 
 }  // namespace
@@ -378,7 +385,10 @@ Status check_contents(std::span<const SizedExecutable> sizes) {
 }
 
 Result<Executable> load_artifact(const std::string& path) {
-  BYOC_TRY(auto sizes, load_artifact_sizes(path));
+  BYOC_TRY(auto all, load_artifact_sizes(path));
+  auto of_entry = take_entry(std::move(all), "");
+  if (!of_entry.ok()) return std::move(of_entry.status()).at(path);
+  auto& sizes = *of_entry;
   if (sizes.size() == 1) return std::move(sizes[0].executable);
   return invalid(cat("the model has ", sizes.size(), " sizes, expected one"))
       .at(path)

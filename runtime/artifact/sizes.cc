@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/sizes.h"
 
+#include <algorithm>
 #include <set>
 
 #include "byoc/base/json.h"
+#include "byoc/base/nearest.h"
 
 namespace byoc {
 namespace {
@@ -36,7 +38,10 @@ Result<SizeRecord> read_size(const Json& json) {
   auto label = json.find("label");
   if (label == json.end() || !label->is_string()) return corrupt_sizes("\"label\" is no text");
   BYOC_TRY(ContentKey key, read_key(json, "manifest"));
-  return SizeRecord{label->get<std::string>(), key};
+  auto entry = json.find("entry");
+  if (entry == json.end()) return SizeRecord{label->get<std::string>(), key};
+  if (!entry->is_string()) return corrupt_sizes("\"entry\" is no text");
+  return SizeRecord{label->get<std::string>(), key, entry->get<std::string>()};
 }
 
 Result<Section> read_section(const Json& json) {
@@ -78,8 +83,10 @@ Status check_same_inputs(const std::vector<NamedTensor>& a, const std::vector<Na
 std::string write_sizes_manifest(const std::string& producer, const SizesManifest& manifest) {
   Json json = {{"format", kSizesFormat}, {"producer", producer}};
   json["sizes"] = Json::array();
-  for (const SizeRecord& size : manifest.sizes)
+  for (const SizeRecord& size : manifest.sizes) {
     json["sizes"].push_back({{"label", size.label}, {"manifest", size.manifest.hex()}});
+    if (!size.entry.empty()) json["sizes"].back()["entry"] = size.entry;
+  }
   json["sections"] = Json::array();
   for (const Section& section : manifest.sections)
     json["sections"].push_back({{"key", section.key.hex()}, {"size", section.size}});
@@ -97,8 +104,9 @@ Result<SizesManifest> read_sizes_manifest(std::string_view text) {
   return manifest;
 }
 
-Status check_sizes(std::span<const SizedExecutable> sizes) {
-  if (sizes.empty()) return invalid("an artifact needs a size").with_slug("executable");
+namespace {
+
+Status check_sizes_of_entry(std::span<const SizedExecutable> sizes) {
   const std::vector<NamedTensor>& first = sizes[0].executable.program.inputs;
   std::set<std::string> labels, seen;
   for (const SizedExecutable& size : sizes) {
@@ -115,6 +123,68 @@ Status check_sizes(std::span<const SizedExecutable> sizes) {
         .with_slug("executable");
   }
   return {};
+}
+
+}  // namespace
+
+size_t sizes_of_first(std::span<const SizedExecutable> sizes) {
+  const auto other = std::ranges::find_if(
+      sizes, [&](const SizedExecutable& size) { return size.entry != sizes[0].entry; });
+  return static_cast<size_t>(other - sizes.begin());
+}
+
+Status check_sizes(std::span<const SizedExecutable> sizes) {
+  if (sizes.empty()) return invalid("an artifact needs a size").with_slug("executable");
+  const bool has_several = sizes_of_first(sizes) < sizes.size();
+  std::set<std::string> seen;
+  while (!sizes.empty()) {
+    const std::string& entry = sizes[0].entry;
+    if (has_several && entry.empty())
+      return invalid("an artifact of several entries has one without a name")
+          .with_slug("executable");
+    if (!seen.insert(entry).second)
+      return invalid(cat("the entry \"", entry, "\" is there twice")).with_slug("executable");
+    const size_t count = sizes_of_first(sizes);
+    BYOC_TRY_STATUS(check_sizes_of_entry(sizes.first(count)).at(entry));
+    sizes = sizes.subspan(count);
+  }
+  return {};
+}
+
+std::vector<std::string> entries_of(std::span<const SizedExecutable> sizes) {
+  std::vector<std::string> out;
+  for (const SizedExecutable& size : sizes) {
+    if (!size.entry.empty() && (out.empty() || out.back() != size.entry)) out.push_back(size.entry);
+  }
+  return out;
+}
+
+Result<std::span<const SizedExecutable>> find_entry(std::span<const SizedExecutable> sizes,
+                                                    std::string_view name) {
+  const std::vector<std::string> names = entries_of(sizes);
+  if (name.empty() && names.size() < 2) return sizes;
+  std::string all;
+  for (const std::string& entry : names) all += cat(all.empty() ? "" : ", ", entry);
+  if (name.empty())
+    return invalid(cat("the file has ", names.size(), " entries, and none is named"))
+        .with_slug("artifact-entries")
+        .with_help(cat("name one of them: ", all));
+  if (std::ranges::count(names, name) == 0)
+    return not_found(cat("the file has no entry \"", name, "\"", did_you_mean(name, names)))
+        .with_slug("unknown-entry")
+        .with_help(names.empty() ? "it has one model, without a name" : cat("it has ", all));
+  const auto first = std::ranges::find(sizes, name, &SizedExecutable::entry);
+  const auto found = sizes.subspan(static_cast<size_t>(first - sizes.begin()));
+  return found.first(sizes_of_first(found));
+}
+
+Result<std::vector<SizedExecutable>> take_entry(std::vector<SizedExecutable> sizes,
+                                                std::string_view name) {
+  BYOC_TRY(const auto found, find_entry(sizes, name));
+  const auto begin = sizes.begin() + (found.data() - sizes.data());
+  return std::vector<SizedExecutable>(
+      std::move_iterator(begin),
+      std::move_iterator(begin + static_cast<std::ptrdiff_t>(found.size())));
 }
 
 std::string describe_sizes(std::span<const SizedExecutable> sizes) {

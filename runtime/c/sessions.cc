@@ -45,9 +45,8 @@ Result<LoadOptions> load_options(const byoc_options* given) {
     } else if (name == "no-native") {
       out.session.allow_native = false;
     } else {
-      const std::vector<std::string> known = {"threads",       "plugin",  "plugin-option",
-                                              "no-native",     "isolate", "isolate-plugin",
-                                              "check"};
+      const std::vector<std::string> known = {
+          "threads", "plugin", "plugin-option", "no-native", "isolate", "isolate-plugin", "check"};
       return not_found(cat("a session has no option \"", name, "\"", did_you_mean(name, known)))
           .with_slug("usage");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of byoc/c/states.h.
+// States and entries of byoc/c/states.h.
 #include "byoc/c/states.h"
 
 #include "runtime/c/handles.h"
@@ -69,5 +69,22 @@ byoc_error* byoc_context_set_state(byoc_context* context, const char* name, cons
     BYOC_C_REQUIRE(name);
     BYOC_C_REQUIRE(from);
     return context->session.set_state(*context->context, name, *from);
+  });
+}
+
+const char* byoc_program_size_entry(const byoc_program* program, size_t k) {
+  return k < byoc_program_size_count(program) ? program->sizes[k].entry.c_str() : "";
+}
+
+byoc_error* byoc_program_find_entry(const byoc_program* program, const char* name, size_t* first,
+                                    size_t* count) {
+  return guarded([&]() -> Status {
+    BYOC_C_REQUIRE(program);
+    BYOC_C_REQUIRE(first);
+    BYOC_C_REQUIRE(count);
+    BYOC_TRY(const auto found, find_entry(program->sizes, name == nullptr ? "" : name));
+    *first = static_cast<size_t>(found.data() - program->sizes.data());
+    *count = found.size();
+    return {};
   });
 }

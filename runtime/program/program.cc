@@ -74,8 +74,10 @@ Result<int> run(const Flags& flags) {
   BYOC_TRY(auto sizes, load_artifact_sizes(flags.artifact));
   if (Status same = flags.check ? check_contents(sizes) : Status(); !same.ok())
     return std::move(same).at(flags.artifact);
+  auto of_entry = take_entry(std::move(sizes), flags.entry);
+  if (!of_entry.ok()) return std::move(of_entry.status()).at(flags.artifact);
   BYOC_TRY(const RunSizes run, parse_run_sizes(flags.shapes, "--shape"));
-  auto picked = pick_size(std::move(sizes), flags.run.inputs, run, npy_reader());
+  auto picked = pick_size(*std::move(of_entry), flags.run.inputs, run, npy_reader());
   if (!picked.ok()) return std::move(picked.status()).at(flags.artifact);
   Executable executable = std::move(picked->executable);
   const Program& program = executable.program;
@@ -115,6 +117,7 @@ Command program_command(ProgramFlags& flags) {
       {"--plugin", "FILE", "a plugin's library (.so), before those that are found", &flags.plugins},
       {"--plugin-option", "ID.NAME=VALUE", "an option for a plugin, onednn.keep_nan=1",
        &flags.plugin_options},
+      {"--entry", "NAME", "the model, in a file of several (byoc join)", &flags.entry},
       {"--shape", "NAME=N", "the sizes of the run, where the model has several: B=2,T=17",
        &flags.shapes},
       {"--threads", "N", "workers of one run (default 1; 0: all cores)", &flags.threads},

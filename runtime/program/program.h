@@ -10,7 +10,7 @@
 namespace byoc::cli {
 
 struct ProgramFlags {
-  std::string artifact;
+  std::string artifact, entry;
   std::vector<std::string> plugins, plugin_options, shapes;
   IsolationFlags isolation;
   std::string max_memory;

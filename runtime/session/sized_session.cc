@@ -9,6 +9,7 @@ namespace byoc {
 Result<SizedSession> SizedSession::load(std::vector<SizedExecutable> sizes,
                                         std::shared_ptr<const PluginSet> plugins,
                                         const SessionOptions& options) {
+  BYOC_TRY(sizes, take_entry(std::move(sizes), ""));
   BYOC_TRY(SizePicker picker, SizePicker::make(sizes));
   SizedSession out;
   out.picker_ = std::make_shared<const SizePicker>(std::move(picker));

@@ -16,7 +16,8 @@
   X(byoc_error_message)                                                                            \
   X(byoc_error_where)                                                                              \
   X(byoc_error_help)                                                                               \
-  X(byoc_error_text) X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)  \
+  X(byoc_error_text)                                                                               \
+  X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)                     \
       X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)   \
           X(byoc_register_plugin) X(byoc_plugin_host) X(byoc_set_allocator) X(byoc_shutdown)       \
               X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)                \
@@ -34,6 +35,8 @@
   X(byoc_session_state_output)      \
   X(byoc_session_state_is_in_place) \
   X(byoc_context_new_sharing)       \
+  X(byoc_program_size_entry)        \
+  X(byoc_program_find_entry)        \
   X(byoc_context_reset_states) X(byoc_context_get_state) X(byoc_context_set_state)
 /* Those that take a model and return a text. */
 #define MODEL_FUNCTIONS(X) \

@@ -74,6 +74,9 @@ static void compile_file(const char* model, const char* plugins, const char* art
   printf("%zu sizes: %s, %s\n", p_byoc_program_size_count(program),
          p_byoc_program_size_label(program, 0), p_byoc_program_size_label(program, 1));
   if (progress_calls < 2) exit(1); /* one per size */
+  size_t first = 9, count = 9;
+  check(p_byoc_program_find_entry(program, NULL, &first, &count)); /* the only model */
+  if (first != 0 || count != 2 || p_byoc_program_size_entry(program, 1)[0] != 0) exit(1);
   check(p_byoc_program_save(program, artifact));
   p_byoc_program_free(program);
   p_byoc_options_free(options);

@@ -32,7 +32,7 @@ struct Options {
   int level = -1;
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
            most_faults = 20;
-  bool opens = false, nests = false, show = false, coverage = false;
+  bool opens = false, nests = false, keeps = false, show = false, coverage = false;
 };
 
 Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
@@ -86,6 +86,7 @@ std::vector<Configuration> choices_of(const Options& options) {
     configuration.target = options.target;
     configuration.opens = options.opens;
     configuration.nests = options.nests;
+    configuration.keeps = options.keeps;
     out.push_back(configuration);
   }
   return out;
@@ -368,6 +369,8 @@ int main(int argc, char** argv) {
       {"--open", "", "compile for open sizes, and run at several", &options.opens},
       {"--nest", "", "compile with a part of each graph in the bodies of if or loop",
        &options.nests},
+      {"--keep", "", "compile with results as next values of parameters, and run several steps",
+       &options.keeps},
       {"--threads", "N", "of a run; else 1 and 2 in turn", &options.threads},
       {"--configurations", "K", "configurations that each graph meets (2)",
        &options.configurations},

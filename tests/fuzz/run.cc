@@ -16,6 +16,7 @@
 #include "core/process/faults.h"
 #include "forms/nested.h"
 #include "forms/open.h"
+#include "forms/states.h"
 #include "runtime/session/guard_scope.h"
 #include "support/paths.h"
 
@@ -162,6 +163,15 @@ Status use_machine_and_rules(const Configuration& configuration, BuildOptions& o
   return {};
 }
 
+/// Returns the program of a case in the form of the configuration.
+Result<IRModule> module_of(const Case& graph, const Configuration& configuration,
+                           const std::optional<Opened>& opened,
+                           const std::vector<StatePair>& pairs) {
+  if (!pairs.empty()) return with_states(graph, pairs);
+  if (opened) return opened->module;
+  return configuration.nests ? nested_module(graph) : to_module(graph);
+}
+
 Result<Outcome> compile_and_run(const Case& given, const Configuration& configuration,
                                 const std::vector<Known>& wanted,
                                 const std::shared_ptr<const PluginSet>& plugins) {
@@ -175,9 +185,11 @@ Result<Outcome> compile_and_run(const Case& given, const Configuration& configur
   std::optional<Opened> opened;
   if (configuration.opens) opened = with_open_sizes(graph);
   if (configuration.opens && !opened) return Outcome{Outcome::kUndetermined, "no extent opens"};
-  IRModule module = opened                ? opened->module
-                    : configuration.nests ? nested_module(graph)
-                                          : to_module(graph);
+  const std::vector<StatePair> pairs =
+      configuration.keeps ? state_pairs(graph) : std::vector<StatePair>();
+  if (configuration.keeps && pairs.empty())
+    return Outcome{Outcome::kUndetermined, "no result has the type of a parameter"};
+  BYOC_TRY(IRModule module, module_of(graph, configuration, opened, pairs));
   BYOC_TRY(Executable executable, build(std::move(module), options));
   std::vector<std::string> implementations;
   for (const ExternalModule& module : executable.modules) {
@@ -186,6 +198,7 @@ Result<Outcome> compile_and_run(const Case& given, const Configuration& configur
   }
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
+  if (configuration.keeps) return run_steps(*session, graph, pairs, sums_of(configuration));
   BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
   for (size_t k = 1; opened && k < opened->graphs.size() && !outcome.failed(); ++k) {
     const Case& other = opened->graphs[k];
@@ -250,6 +263,7 @@ std::string flags_of(const Configuration& configuration) {
   if (configuration.target != "native") out += cat(" --target ", configuration.target);
   if (configuration.opens) out += " --open";
   if (configuration.nests) out += " --nest";
+  if (configuration.keeps) out += " --keep";
   return out;
 }
 

@@ -16,6 +16,7 @@ struct Configuration {
   std::string target = "native";
   bool opens = false;  // compile for open sizes, and run at several
   bool nests = false;  // compile with some steps in the bodies of control flow
+  bool keeps = false;  // compile with results that are states, and run several steps
 };
 /// Returns "--compiler onednn,llvm -O2 --threads 1", options of byoc's commands.
 std::string flags_of(const Configuration& configuration);

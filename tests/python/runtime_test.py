@@ -95,6 +95,45 @@ class States(unittest.TestCase):
         self.assertEqual(caught.exception.slug, "unknown-state")
 
 
+class Entries(unittest.TestCase):
+    """Two models in one file; each adds its inputs, times a factor, to the same state."""
+
+    TEXT = """fn main(%x: f32[4], %past: f32[4]) {{output_names=["present","sum"]}} {{
+  %factor = const({}) : f32[]
+  %0 = multiply(%x, %factor)
+  %1 = add(%past, %0)
+  %2 = sum(%1) {{axes=[0], keepdims=false}}
+  return %1, %2
+}}
+"""
+
+    def setUp(self):
+        files = []
+        for name, factor in (("prefill", "10.0"), ("decode", "1.0")):
+            compiled(self.TEXT.format(factor), "--state", "past=present")
+            files.append(f"{name}={(FOLDER / 'model.byoc').rename(FOLDER / name)}")
+        subprocess.run([BUILD / "bin/byoc", "join", *files, "-o", FOLDER / "both.byoc"], check=True, capture_output=True)
+        self.program = byoc_runtime.load(FOLDER / "both.byoc")
+        self.x = np.array([1, 2, 3, 4], np.float32)
+
+    def test_share_states(self):
+        self.assertEqual(self.program.entries, ["prefill", "decode"])
+        prefill = self.program.entry("prefill").bind(self.x)
+        decode = self.program.entry("decode").bind(self.x, states=prefill)
+        self.assertEqual([float(prefill()), float(decode()), float(decode())], [100, 110, 120])
+        np.testing.assert_array_equal(prefill.get_state("past"), 12 * self.x)
+
+    def test_errors_name_them(self):
+        for slug, call in (("artifact-entries", lambda: self.program.bind(self.x)),
+                           ("artifact-entries", lambda: self.program.inputs),
+                           ("unknown-entry", lambda: self.program.entry("encode"))):
+            with self.assertRaises(byoc_runtime.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.slug, slug)
+            self.assertIn("prefill, decode", caught.exception.help)
+        self.assertIn("prefill, decode", repr(self.program))
+
+
 class Runs(unittest.TestCase):
     def setUp(self):
         self.program = byoc_runtime.load(digits())

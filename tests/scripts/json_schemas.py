@@ -54,6 +54,8 @@ ops relu --support
 compile sizes.ir --shape N=1,2 -o sizes.byoc
 run sizes.byoc
 inspect sizes.byoc
+join one=m.byoc more=sizes.byoc -o joined.byoc
+inspect joined.byoc
 run sizes.ir
 verify m.ir --compiler onednn
 verify m.ir --vs-float m.ir --compiler json

@@ -21,7 +21,8 @@ cli::Command byoc_command(cli::CommonOptions& common) {
       test_onnx_command(common), demo_command(common),       check_plugin_command(common),
       doctor_command(common),    new_plugin_command(common), tune_command(common),
       place_command(common),     calibrate_command(common),  report_command(common),
-      inspect_command(common),   error_command(common),      cache_command(common),
+      inspect_command(common),   join_command(common),       error_command(common),
+      cache_command(common),
   };
   return root;
 }

@@ -23,6 +23,7 @@ cli::Command test_onnx_command(const cli::CommonOptions& common);
 cli::Command demo_command(const cli::CommonOptions& common);
 cli::Command report_command(const cli::CommonOptions& common);
 cli::Command inspect_command(const cli::CommonOptions& common);
+cli::Command join_command(const cli::CommonOptions& common);
 cli::Command error_command(const cli::CommonOptions& common);
 cli::Command place_command(const cli::CommonOptions& common);
 cli::Command calibrate_command(const cli::CommonOptions& common);

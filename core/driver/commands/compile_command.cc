@@ -114,7 +114,7 @@ Json sizes_json(const Sizes& sizes) {
 Json fields(const Sizes& sizes, const std::string& output, double compile_ns) {
   uint64_t steps = 0, arena_bytes = 0;
   Json modules = Json::array();
-  for (const auto& [label, executable] : sizes) {
+  for (const auto& [label, executable, entry] : sizes) {
     steps += executable.program.steps.size();
     arena_bytes = std::max(arena_bytes, executable.program.arena_bytes);
     for (const ExternalModule& module : executable.modules) {
@@ -153,7 +153,7 @@ std::string sizes_text(const Sizes& sizes) {
   if (sizes.size() == 1)
     return modules_text(sizes[0].executable) + fallback_text(sizes[0].executable);
   std::string out;
-  for (const auto& [label, executable] : sizes) {
+  for (const auto& [label, executable, entry] : sizes) {
     out += cat("size ", label, ": ", executable.program.steps.size(), " steps, ",
                arena_text(executable.program), "\n", modules_text(executable),
                fallback_text(executable));
@@ -176,7 +176,7 @@ void warn_open_sizes(const Sizes& sizes, const ModelOptions& model,
   for (const std::string& list : model[option::kCompiler]) {
     if (list.find("json") != list.npos) return;
   }
-  for (const auto& [label, executable] : sizes) {
+  for (const auto& [label, executable, entry] : sizes) {
     uint64_t ops = 0;
     for (const ExternalModule& module : executable.modules) {
       for (const ExternalFunction& function : module.functions)

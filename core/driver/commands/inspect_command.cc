@@ -51,17 +51,26 @@ Json size_json(const SizedExecutable& size) {
                        {"native", (module.flags & BYOC_MODULE_NATIVE) != 0},
                        {"code_bytes", module.blob ? module.blob->size() : 0}});
   }
-  return {{"label", size.label},
-          {"inputs", tensors_json(executable.program.inputs)},
-          {"outputs", tensors_json(executable.program.outputs)},
-          {"steps", executable.program.steps.size()},
-          {"arena_bytes", executable.program.arena_bytes},
-          {"modules", modules}};
+  Json json = {{"label", size.label},
+               {"inputs", tensors_json(executable.program.inputs)},
+               {"outputs", tensors_json(executable.program.outputs)},
+               {"steps", executable.program.steps.size()},
+               {"arena_bytes", executable.program.arena_bytes},
+               {"modules", modules}};
+  if (!size.entry.empty()) json["entry"] = size.entry;
+  return json;
+}
+
+/// Returns the line before a program of a file that has several.
+std::string heading_of(const SizedExecutable& size) {
+  std::string out = size.entry.empty() ? "" : cat("entry ", size.entry);
+  if (!size.label.empty()) out += cat(out.empty() ? "" : ", ", "size ", size.label);
+  return out.empty() ? "" : out + ":\n";
 }
 
 std::string size_text(const SizedExecutable& size) {
   const Executable& executable = size.executable;
-  std::string out = size.label.empty() ? "" : cat("size ", size.label, ":\n");
+  std::string out = heading_of(size);
   out += tensors_text("input ", executable.program.inputs);
   out += tensors_text("output", executable.program.outputs);
   cli::Table table({"plugin", "version", ">functions", ">code", "native"});

@@ -20,6 +20,8 @@ constexpr SlugRow kRows[] = {
     {"artifact-corrupt",
      "The bytes of a compiled model are not the ones that were written. Copy the file again, or "
      "compile the model again."},
+    {"artifact-entries",
+     "The file has several models, and none is named. --entry names one; the help lists them."},
     {"artifact-sizes",
      "The file has several sizes of a model, and the caller reads files of one. Name a size, or "
      "use the functions for several."},
@@ -323,6 +325,8 @@ constexpr SlugRow kRows[] = {
     {"unknown-compute",
      "--compute names an algorithm that the op does not have. The message has those that there "
      "are."},
+    {"unknown-entry",
+     "The file has no model of that name. The message has the names that there are."},
     {"unknown-extern", "No step calls the external function that a program registers."},
     {"unknown-function", "The module has no function of that name."},
     {"unknown-input",

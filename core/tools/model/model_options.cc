@@ -70,6 +70,9 @@ std::string foreign_help(const std::string& path) {
 }
 
 Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options) {
+  if (!options[option::kEntry].empty())
+    return cli::usage_error(
+        "--entry names one of several models in a file, and an ONNX file has one");
   ImportOptions import;
   BYOC_TRY(import.shapes, parse_shapes(options[option::kShape]));
   if (const auto& bindings = options[option::kBind]; !bindings.empty()) {
@@ -81,8 +84,25 @@ Result<IRModule> load_onnx(const std::string& path, const ModelOptions& options)
   return bind_states(std::move(module), options[option::kState], PassContext());
 }
 
+/// Sets the function that is compiled.
+Status set_entry(const std::string& name, IRModule& module) {
+  if (name.empty()) return {};
+  std::vector<std::string> names;
+  for (const auto& [symbol, function] : module.functions) names.emplace_back(symbol.text());
+  if (std::ranges::count(names, name) > 0) {
+    module.entry = Symbol(name);
+    return {};
+  }
+  std::string all;
+  for (const std::string& one : names) all += cat(all.empty() ? "" : ", ", one);
+  return not_found(cat("the file has no function \"", name, "\"", did_you_mean(name, names)))
+      .with_slug("unknown-entry")
+      .with_help(cat("it has ", all));
+}
+
 Result<IRModule> load_ir(const std::string& path, const ModelOptions& options) {
   BYOC_TRY(IRModule module, read_module(path, all_ops()));
+  BYOC_TRY_STATUS(set_entry(options[option::kEntry], module));
   PassContext context;
   BYOC_TRY(auto shapes, parse_shapes(options[option::kShape]));
   BYOC_TRY(auto bound, parse_bindings(options[option::kBind], module));

@@ -51,9 +51,11 @@ Result<Runnable> make_runnable(const ModelOptions& options, const std::string& p
   if (is_artifact(path)) {
     BYOC_TRY_STATUS(check_artifact_flags(options));
     BYOC_TRY(out.plugins, load_plugins(options.plugins()));
-    BYOC_TRY(auto sizes, load_artifact_sizes(path));
+    BYOC_TRY(auto all, load_artifact_sizes(path));
+    auto sizes = take_entry(std::move(all), options[option::kEntry]);
+    if (!sizes.ok()) return std::move(sizes.status()).at(path);
     BYOC_TRY(auto run, cli::parse_run_sizes(options[option::kShape], "--shape"));
-    auto picked = cli::pick_size(std::move(sizes), inputs, run, tensor_readers());
+    auto picked = cli::pick_size(*std::move(sizes), inputs, run, tensor_readers());
     if (!picked.ok()) return std::move(picked.status()).at(path);
     out.size = *std::move(picked);
     out.executable = std::move(out.size.executable);

@@ -32,7 +32,7 @@ extern "C" {
 
 /// The version of this header: grows with each addition. Functions without another statement are of
 /// minor 1.
-#define BYOC_C_API_MINOR 4
+#define BYOC_C_API_MINOR 5
 
 /// Returns the version of the library, "0.1.0".
 BYOC_RUNTIME_API const char* byoc_version(void);

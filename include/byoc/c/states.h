@@ -5,9 +5,9 @@
 /// States: values that a context keeps from run to run (docs/state.md). A program has them when it
 /// was compiled with the option "state"; they are no arguments of byoc_run.
 ///
-/// All functions are of minor 4. A state has the name of its input, or that of its output. One run,
-/// or one of these functions, at a time uses the states of a context; another one at that time is
-/// an error with the slug "state-in-use".
+/// All functions but the last two are of minor 4. A state has the name of its input, or that of its
+/// output. One run, or one of these functions, at a time uses the states of a context; another one
+/// at that time is an error with the slug "state-in-use".
 #include "byoc/c/byoc.h"
 
 #ifdef __cplusplus
@@ -40,6 +40,17 @@ BYOC_RUNTIME_API byoc_error* byoc_context_get_state(const byoc_context* context,
 /// byoc_context_get_state, but for "state-broken".
 BYOC_RUNTIME_API byoc_error* byoc_context_set_state(byoc_context* context, const char* name,
                                                     const DLTensor* from);
+
+/* ---- files of several models ---- */
+
+/// Returns the name of the model that size k is of, "decode", in a file of several (byoc join); ""
+/// in other files, and for k that is too large. Minor 5, as the next function.
+BYOC_RUNTIME_API const char* byoc_program_size_entry(const byoc_program* program, size_t k);
+/// Finds the sizes of a model, which are *first, *first + 1, ... *first + *count - 1. NULL names
+/// the only model. Errors: slug "unknown-entry", with the names that there are; slug
+/// "artifact-entries" for NULL in a file of several.
+BYOC_RUNTIME_API byoc_error* byoc_program_find_entry(const byoc_program* program, const char* name,
+                                                     size_t* first, size_t* count);
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@ class SizePicker;  // of runtime/ alone
 class SizedSession {
  public:
   /// Loads every size. Weights that sizes share are in memory once. Errors: those of Session::load,
-  /// with the label as the place; slug "executable" without a size.
+  /// with the label as the place; slug "executable" without a size; slug "artifact-entries" for
+  /// several entries, of which take_entry returns one.
   static Result<SizedSession> load(std::vector<SizedExecutable> sizes,
                                    std::shared_ptr<const PluginSet> plugins,
                                    const SessionOptions& options = {});

@@ -278,11 +278,11 @@ TEST_F(HostileArtifact, CannotCallTheHostByTheNameOfACompiledFunction) {
 }
 
 TEST_F(HostileArtifact, OfANewerVersionSaysSo) {
-  std::string error = error_of(with_manifest(whole_, manifest_, 3));
+  std::string error = error_of(with_manifest(whole_, manifest_, 4));
   EXPECT_THAT(
       error,
-      HasSubstr("error[artifact-version]: it is an artifact of version 3, this byoc reads versions "
-                "1 and 2"));
+      HasSubstr("error[artifact-version]: it is an artifact of version 4, this byoc reads versions "
+                "1 to 3"));
 }
 
 TEST_F(HostileArtifact, AnyOtherFileIsNamedForWhatItIs) {
