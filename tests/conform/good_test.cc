@@ -36,10 +36,12 @@ Json row_of(const Json& json, const std::string& op) {
 TEST(Json, PassesEveryCheckOnEveryOp) {
   Json json = checked(std::string(BYOC_PLUGIN_DIR) + "/libbyoc_json.so");
   EXPECT_THAT(named(json, "fail"), IsEmpty()) << json.dump(1);
-  EXPECT_THAT(named(json, "skip"),
-              testing::ElementsAre("in_place", "composites", "examples", "spans", "knobs",
-                                   "knobs_repeat", "points", "outside", "first_guess", "groups",
-                                   "legal_groups", "groups_repeat", "group_kernels"));
+  EXPECT_THAT(
+      named(json, "skip"),
+      testing::ElementsAre("in_place", "composites", "examples", "spans", "knobs", "knobs_repeat",
+                           "points", "outside", "first_guess", "groups", "legal_groups",
+                           "groups_repeat", "group_kernels", "device_memory", "device_events",
+                           "device_order", "device_drop"));
   for (const Json& row : json["ops"]) EXPECT_GT(row["accepted"], 0) << row.dump();
   EXPECT_THAT(row_of(json, "add")["dtypes"], Contains("bf16"));
 }
@@ -82,7 +84,8 @@ TEST(UnbrokenFault, PassesEveryCheck) {
   EXPECT_THAT(named(json, "skip"),
               testing::ElementsAre("in_place", "examples", "spans", "first_guess", "groups",
                                    "legal_groups", "groups_repeat", "group_kernels",
-                                   "open_compiles", "open_values", "open_threads"));
+                                   "open_compiles", "open_values", "open_threads", "device_memory",
+                                   "device_events", "device_order", "device_drop"));
 }
 
 TEST(PatternsOfSeveralOps, PassEveryCheck) {

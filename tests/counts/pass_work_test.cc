@@ -41,7 +41,7 @@ constexpr Bound kBounds[] = {
     {"fold_weights", 400},         {"annotate_target", 12000},  {"merge_compiler_regions", 19000},
     {"partition_graph", 15000},    {"assign_layouts", 1},       {"share_layouts", 400},
     {"fuse_ops", 41000},           {"choose_computes", 1},      {"run_codegen", 15000},
-    {"plan_memory", 3000},         {"make_executable", 3600},
+    {"copy_to_devices", 10},       {"plan_memory", 3000},       {"make_executable", 3600},
 };
 
 const char* name_of(Shape shape) {

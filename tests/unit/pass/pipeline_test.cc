@@ -99,7 +99,7 @@ TEST(CodegenPipeline, EndsWithTheMemoryPlan) {
   EXPECT_THAT(names(codegen_pipeline({})),
               ElementsAre("inline_functions", "assign_layouts", "share_layouts", "fold_constants",
                           "fuse_ops", "choose_computes", "run_codegen", "inline_functions",
-                          "eliminate_dead_code", "plan_memory"));
+                          "eliminate_dead_code", "copy_to_devices", "plan_memory"));
 }
 
 TEST(CheckPassNames, FindsAMisspeltNameInContextAndEnvironment) {
