@@ -245,8 +245,8 @@ static void reach_program_errors(const char* model, const char* plugins) {
   EXPECT(BYOC_NOT_FOUND, "usage", p_byoc_session_new(program, 0, options, NULL, &session));
   EXPECT(BYOC_CANCELLED, "interrupted", p_byoc_session_new(program, 0, NULL, &cancelled, &session));
   size_t first, count;
-  EXPECT(bad, null, p_byoc_program_find_entry(NULL, NULL, &first, &count));
-  EXPECT(bad, null, p_byoc_program_find_entry(program, NULL, NULL, &count));
+  EXPECT(bad, "null-argument", p_byoc_program_find_entry(NULL, NULL, &first, &count));
+  EXPECT(bad, "null-argument", p_byoc_program_find_entry(program, NULL, NULL, &count));
   EXPECT(BYOC_NOT_FOUND, "unknown-entry",
          p_byoc_program_find_entry(program, "decode", &first, &count));
   EXPECT(BYOC_NOT_FOUND, "file", p_byoc_program_save(program, "/no/such/folder/x.byoc"));
