@@ -89,8 +89,8 @@ TEST(PrintCommand, PrintsTheTensorExpressionsOfPartitionedFunctions) {
 TEST(PrintCommand, SaysWhyAFunctionHasNoTensorExpression) {
   Byoc byoc;
   std::string model = byoc.write("m.ir",
-                                 "fn main(%x: f32[N,8]) {\n"
-                                 "  %0 = cumsum(%x) {axis=1}\n"
+                                 "fn main(%x: f32[N,3,3]) {\n"
+                                 "  %0 = det(%x)\n"
                                  "  return %0\n"
                                  "}");
   Ran ran = byoc("print " + model + " --te");
