@@ -104,6 +104,7 @@ constexpr Refusal kRefusals[] = {
     {"rnn", has_lengths, "sequences of length 0 lose their state"},
     {"rnn", is_double, "it has no f64"},
     {"roi_align", always, "it takes samples at other places"},
+    {"round_rows", always, "a block with NaN has values"},
     {"scatter_elements", reduces_half, "it has no reduction of halves"},
     {"scatter_nd", reduces_half, "it has no reduction of halves"},
     {"shrink", is_double, "it computes f64 in f32"},

@@ -67,7 +67,7 @@ class Host(Structure):
 
 class Const(Structure):
     _fields_ = [("h", Hdr), ("name", Str), ("ref", c_void_p), ("view", POINTER(DLTensor)), ("key", c_uint8 * 16),
-                ("flags", c_uint64)]
+                ("flags", c_uint64), ("device_data", c_void_p)]
 
 
 class Pattern(Structure):
