@@ -18,10 +18,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 import byoc_runtime  # noqa: E402
+
+try:
+    import onnxruntime
+except ImportError:
+    onnxruntime = None                                     # main() reports it, after --help
 
 BOUND = 1e-4                                               # of the largest logit
 
@@ -128,6 +132,8 @@ def main():
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
+    if onnxruntime is None:
+        parser.error("the module onnxruntime is missing: pip install onnxruntime")
     runtimes = {"onnxruntime": OnnxRuntime(options.model, options.threads)}
     for text in options.artifacts:
         name, _, path = text.partition("=")

@@ -21,7 +21,7 @@ def options_of(command):
 
 def check_help(command, tree, build):
     """The program is there, and its --help has the options of the command."""
-    words = [word for word in command.split() if word != "python3"]
+    words = [word for word in command.split() if word != "python3" and not re.match(r"[A-Z_]+=", word)]
     program = words[0].replace("build/bin/", os.path.join(build, "bin") + "/", 1)
     if not os.access(os.path.join(tree, program), os.X_OK) and not program.endswith(".py"):
         return f"{words[0]} is no program"
@@ -92,6 +92,7 @@ RULES = (
     Rule(r"build/bin/bench_\w+(?! --write)\b", "it measures for minutes", check_help),
     Rule(r"build/bin/byoc bench --ops --|bench/ops/table\.py default", "it measures for minutes", check_help),
     Rule(r"bench/peers/compare\.py", "it installs other runtimes, and needs networks of 2.5 GB", check_help),
+    Rule(r"BYOC_PREFIX=build python3 bench/decode/compare\.py", "it needs ONNX Runtime", check_help),
     Rule(r"bench/tuning/(gain|networks|pick)\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),
     Rule(r"tests/fuzz/planted\.py --work", "it rebuilds the plugins forty times", check_help),
     Rule(r"packages/make\.sh", "it packs for minutes, as tests/packages does", check_help),
