@@ -151,8 +151,9 @@ TEST(DeviceRuns, OverlapCopiesWithKernels) {
     const uint64_t longer = std::max(counts.in_ns - in, counts.kernel_ns - kernels);
     best = std::min(best, took / static_cast<double>(longer));
   }
+  // 1.05 on a quiet machine, which is for a benchmark to hold; one after the other it is 2
   RecordProperty("permille_of_the_longer_side", static_cast<int>(best * 1000));
-  EXPECT_LE(best, 1.15) << "one after the other it is 2";
+  EXPECT_LE(best, 1.5);
 }
 
 }  // namespace
