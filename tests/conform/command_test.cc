@@ -42,9 +42,9 @@ TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
   EXPECT_THAT(ran.out, HasSubstr("1 static\n"));
   EXPECT_THAT(ran.out, Not(HasSubstr("2 load\n")));
   EXPECT_THAT(ran.out, HasSubstr("3 table\n"));
-  ran = byoc("check-plugin " + plugin + " --group 1,9");
+  ran = byoc("check-plugin " + plugin + " --group 1,10");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"9\""));
+  EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"10\""));
 }
 
 // A check of another group that the chosen ones need, and that failed, is named and counts.

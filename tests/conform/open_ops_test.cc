@@ -89,7 +89,7 @@ std::string examples(const std::map<std::string, Count>& counts) {
 TEST(OpenOps, LlvmTakesWhatItTakesWithNumbers) {
   const auto counts = counts_of("llvm");
   EXPECT_EQ(names(counts, [](const Count& c) { return c.open > 0 && c.taken == 0; }),
-            "cached_attention check_range depth_to_space det space_to_depth tile")
+            "check_range depth_to_space det space_to_depth tile")
       << examples(counts);
   EXPECT_EQ(names(counts, [](const Count& c) { return c.taken > 0 && c.taken < c.open; }),
             "deform_rows grid_sample gru lrn lstm max_pool mean_variance_norm power reshape "

@@ -36,9 +36,9 @@ TEST_P(RefusesAPlugin, WithReasonAndCure) {
 }
 
 const Refusal kRefusals[] = {
-    {"faulty_wrong_major", "needs ABI 2, this byoc has 1.9",
+    {"faulty_wrong_major", "needs ABI 2, this byoc has 1.10",
      "use a byoc with ABI 2, or a build of faulty for ABI 1"},
-    {"faulty_needs_minor", "needs ABI 1.10, this byoc has 1.9",
+    {"faulty_needs_minor", "needs ABI 1.11, this byoc has 1.10",
      "use a newer byoc, or an older faulty"},
     {"faulty_wrong_arch", "built for m68k, this machine is x86_64", "use a build for x86_64"},
     {"faulty_no_note", "no plugin manifest in it (ELF note \"byoc\")",
@@ -61,7 +61,7 @@ const Refusal kRefusals[] = {
     {"faulty_must_understand", "its table needs extension 5, which this byoc does not have",
      "use a newer byoc"},
     {"faulty_entry_fails", "faulty: this machine has no such chip", ""},
-    {"faulty_table_major", "needs ABI 2, this byoc has 1.9",
+    {"faulty_table_major", "needs ABI 2, this byoc has 1.10",
      "use a byoc with ABI 2, or a build of faulty for ABI 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Loader, RefusesAPlugin, testing::ValuesIn(kRefusals),

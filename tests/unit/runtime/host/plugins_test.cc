@@ -147,7 +147,7 @@ TEST(PluginSet, NamesTheNearestIdAndTheIdsFound) {
 TEST(PluginSet, TellsWhyAPluginOfThatIdWasRefused) {
   Status status = load_fault("faulty_wrong_major")->get("faulty").status();
   EXPECT_EQ(status.slug(), "unknown-plugin");
-  EXPECT_EQ(status.message(), "plugin \"faulty\" cannot be used: needs ABI 2, this byoc has 1.9");
+  EXPECT_EQ(status.message(), "plugin \"faulty\" cannot be used: needs ABI 2, this byoc has 1.10");
 }
 
 TEST(PluginSet, ChecksThatOptionsAreForAPluginThatIsThere) {
