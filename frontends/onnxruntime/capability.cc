@@ -102,7 +102,7 @@ class Search {
     bool all = true;
     for (size_t k = 0; k < out_.groups.size(); ++k) {
       Part& part = *out_.parts[k];
-      if (!part.is_static() || compiled_.contains(out_.groups[k].nodes)) continue;
+      if (compiled_.contains(out_.groups[k].nodes)) continue;
       if (Status status = part.compile(); !status.ok()) {
         refuse(out_.groups[k], status, ++compiles_ > kMostCompiles);
         all = false;

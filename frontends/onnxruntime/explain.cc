@@ -23,9 +23,9 @@ Json nodes_json(const Graph& graph, const Capability& capability) {
   return out;
 }
 
-/// Returns what byoc explains of a group: null where its sizes come with runs.
+/// Returns what byoc explains of a group: null where each size gets a program of its own.
 Json explanation_of(const Part& part) {
-  if (!part.is_static()) return nullptr;
+  if (!part.is_one_program()) return nullptr;
   Result<std::string> text = part.explain();
   if (!text.ok()) return text.status().to_string();
   Result<Json> json = parse_json(with_names_of_graph(*text));

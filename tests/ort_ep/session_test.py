@@ -58,15 +58,46 @@ class Sessions(unittest.TestCase):
         return json.loads(explanation.read_text())
 
     def test_digits(self):
-        """byoc runs all nodes, for each size of the batch."""
+        """byoc runs all nodes, and one program has each size of the batch."""
         images = np.load(DIGITS / "images.npy").astype(np.float32)
         expected = np.load(DIGITS / "outputs.npy")
-        explanation = FOLDER / "digits.json"
-        ours = session(str(DIGITS / "model.onnx"), explain=str(explanation))
+        explanation, folder = FOLDER / "digits.json", FOLDER / "digits"
+        ours = session(str(DIGITS / "model.onnx"), explain=str(explanation), cache_dir=str(folder))
         for count in (1, 3, 1, 8):
             np.testing.assert_allclose(ours.run(None, {"image": images[:count]})[0], expected[:count], rtol=1e-4, atol=1e-5)
-        nodes = json.loads(explanation.read_text())["nodes"]
-        self.assertEqual({node["runs_on"] for node in nodes}, {"byoc"})
+        explained = json.loads(explanation.read_text())
+        self.assertEqual({node["runs_on"] for node in explained["nodes"]}, {"byoc"})
+        self.assertIsNotNone(explained["groups"][0]["explain"])
+        self.assertEqual(len(list(folder.glob("*.byoc"))), 1)
+
+    def test_open_sizes(self):
+        """One program has sizes that a product relates, and outputs whose sizes are sums; none, and one out of bounds, too."""
+        weight = helper.make_tensor("w", TensorProto.FLOAT, [8, 8], np.linspace(-1, 1, 64).tolist())
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Transpose", ["a"], ["t"], perm=[0, 2, 1]),
+                 helper.make_node("MatMul", ["a", "t"], ["s"]), helper.make_node("Softmax", ["s"], ["p"]),
+                 helper.make_node("Concat", ["p", "p"], ["y"], axis=1)]
+        model = model_of(nodes, [floats("x", "B", "T", 8)], [floats("y", "B", None, "T")], [weight])
+        folder = FOLDER / "open"
+        ours, theirs = session(model, cache_dir=str(folder)), plain(model)
+        rng = np.random.default_rng(2)
+        for dims in ((1, 1), (3, 7), (2, 40), (1, 1), (5, 129), (1, 2000)):
+            x = rng.normal(size=(*dims, 8)).astype(np.float32)
+            result = ours.run(None, {"x": x})[0]
+            np.testing.assert_allclose(result, theirs.run(None, {"x": x})[0], rtol=1e-4, atol=1e-5)
+        self.assertEqual(len(list(folder.glob("*.byoc"))), 1)
+        x = np.zeros((0, 3, 8), np.float32)
+        self.assertEqual(ours.run(None, {"x": x})[0].shape, (0, 6, 3))
+
+    def test_sizes_with_numbers(self):
+        """Where byoc needs numbers for sizes, a program is made for those of each run."""
+        nodes = [helper.make_node("DFT", ["x"], ["d"], axis=1), helper.make_node("Det", ["m"], ["e"]),
+                 helper.make_node("Add", ["d", "e"], ["y"])]
+        model = model_of(nodes, [floats("x", 1, "N", 1), floats("m", "K", "K")], [floats("y", 1, "N", 2)])
+        folder = FOLDER / "numbers"
+        ours, theirs = session(model, compiler="llvm", cache_dir=str(folder)), plain(model)
+        for n, k in ((4, 2), (8, 3)):
+            inputs = {"x": np.linspace(0, 1, n, dtype=np.float32).reshape(1, n, 1), "m": np.eye(k, dtype=np.float32) * 2}
+            np.testing.assert_allclose(ours.run(None, inputs)[0], theirs.run(None, inputs)[0], rtol=1e-4, atol=1e-5)
 
     def test_attributes(self):
         """Attributes of each type reach byoc as they are: integers, floats, texts, lists."""

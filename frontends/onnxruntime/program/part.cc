@@ -39,9 +39,10 @@ Result<std::shared_ptr<Part>> Part::make(const Graph& graph, const Group& group,
   return out;
 }
 
-Status Part::check() const {
+Status Part::read(bool has_bounds) const {
   BYOC_TRY(OptionsHandle options, settings_.options());
   for (const Model::Size& size : model_.sizes) {
+    if (!has_bounds) break;
     const std::string range = cat(size.symbol, "=1..", kMostSize);
     BYOC_TRY_STATUS(status_of(byoc_options_set(options.get(), "shape", range.c_str())));
   }
@@ -51,8 +52,18 @@ Status Part::check() const {
   return {};
 }
 
+Status Part::check() {
+  if (Status status = read(false); status.ok() || is_static()) return status;
+  is_one_ = false;
+  return read(true);
+}
+
 Status Part::compile() {
-  BYOC_TRY(only_, compile_for({}));
+  if (!is_one_) return {};
+  Result<std::shared_ptr<Program>> made = compile_for({});
+  if (made.ok()) return only_ = *std::move(made), Status();
+  if (is_static()) return made.status();
+  is_one_ = false;
   return {};
 }
 
@@ -78,7 +89,6 @@ Result<std::shared_ptr<Program>> Part::compile_for(const std::vector<Dims>& dims
 }
 
 Result<std::shared_ptr<Program>> Part::program_for(const std::vector<Dims>& dims) {
-  if (only_ != nullptr) return only_;
   const auto find = [&]() -> std::shared_ptr<Program> {
     const std::lock_guard lock(mutex_);
     auto found = std::find_if(made_.begin(), made_.end(),

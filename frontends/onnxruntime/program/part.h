@@ -10,9 +10,9 @@ namespace byoc::ort {
 
 /// A group as a model that compiles for sizes. Thread-safe.
 ///
-/// When all inputs have numbers, it is one program, made with the part. Otherwise a program is made
-/// for each shapes of the inputs when a run first has them; of these kMostPrograms are kept, those
-/// used last.
+/// It is one program, compiled with the part, for all sizes that its inputs leave open. Where byoc
+/// needs numbers for sizes, and for inputs that the open program refuses, a program is made for the
+/// dims of the inputs when a run first has them; of these kMostPrograms are kept, those used last.
 class Part {
  public:
   static constexpr size_t kMostPrograms = 8;
@@ -23,12 +23,13 @@ class Part {
                                             std::shared_ptr<const Constants> constants,
                                             const Settings& settings);
 
-  /// Reads the model as byoc does, for all sizes up to kMostSize where they are not numbers.
-  /// Errors: those of byoc_partition.
-  Status check() const;
-  /// Compiles a static part. Errors: those of Program::make. Not during other calls.
+  /// Reads the model as byoc does, for all sizes, or else for those up to kMostSize, where they are
+  /// not numbers. Errors: those of byoc_partition. Not during other calls.
+  Status check();
+  /// Compiles a part that is one program. Errors: those of Program::make, but for open sizes, which
+  /// then get a program each. Not during other calls.
   Status compile();
-  /// Returns what byoc_explain does, as JSON; of a static part.
+  /// Returns what byoc_explain does, as JSON; of a part that is one program.
   Result<std::string> explain() const;
   /// Lets the files of a static part go. Not during other calls.
   void close();
@@ -37,15 +38,20 @@ class Part {
   const std::vector<std::string>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   bool is_static() const { return model_.sizes.empty(); }
+  /// True when one program has all sizes. Of a part that is not static: those that it takes.
+  bool is_one_program() const { return is_one_; }
   const Model& model() const { return model_; }
 
   using Dims = std::vector<int64_t>;
-  /// Returns the program for inputs of these dims, which of a static part are not read. A program
-  /// is compiled by one thread while the others that have its sizes wait.
+  /// The program of all sizes; null without one.
+  const std::shared_ptr<Program>& program() const { return only_; }
+  /// Returns the program for inputs of these dims. It is compiled by one thread while the others
+  /// that have its sizes wait.
   Result<std::shared_ptr<Program>> program_for(const std::vector<Dims>& dims);
 
  private:
   Part() = default;
+  Status read(bool has_bounds) const;
   Result<std::shared_ptr<Program>> compile_for(const std::vector<Dims>& dims) const;
 
   Model model_;
@@ -54,7 +60,8 @@ class Part {
   std::shared_ptr<const Constants> constants_;
   std::string content_;  // a key
   Settings settings_;
-  std::shared_ptr<Program> only_;  // of a static part
+  bool is_one_ = true;
+  std::shared_ptr<Program> only_;  // null while it is not compiled
   std::mutex compiling_, mutex_;
   std::list<std::pair<std::vector<Dims>, std::shared_ptr<Program>>> made_;  // used last: first
 };

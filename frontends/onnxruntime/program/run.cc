@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace byoc::ort {
 namespace {
@@ -45,23 +46,33 @@ class Run {
     return {};
   }
 
-  Status start(Program& program, const std::vector<int64_t>& output_places) {
+  /// Takes a context of the program, and the shapes that an open program makes of the inputs.
+  /// Errors: those of byoc_context_take_inputs, for sizes that it does not have.
+  Status begin(Program& program) {
     for (size_t k = 0; k < inputs_.size(); ++k) {
       byoc_tensor_info info;
       BYOC_TRY_STATUS(status_of(byoc_session_input(program.session(), k, &info)));
       inputs_[k].dtype = info.dtype;
       if (inputs_[k].data == nullptr) inputs_[k].data = no_elements;
     }
+    BYOC_TRY(Program::Lease made, program.lease());
+    lease_.emplace(std::move(made));
+    is_open_ = byoc_session_is_open(program.session()) != 0;
+    if (!is_open_) return {};
+    return status_of(byoc_context_take_inputs(lease_->get(), inputs_.data(), inputs_.size()));
+  }
+
+  Status finish(Program& program, const std::vector<int64_t>& output_places) {
     outputs_.resize(output_places.size());
     memory_.resize(output_places.size());
+    output_dims_.resize(output_places.size());
     for (size_t k = 0; k < outputs_.size(); ++k)
       BYOC_TRY_STATUS(make_output(program, k, output_places[k]));
-    BYOC_TRY(Program::Lease lease, program.lease());
-    BYOC_TRY_STATUS(status_of(
-        byoc_run(lease.get(), inputs_.data(), inputs_.size(), outputs_.data(), outputs_.size())));
+    BYOC_TRY_STATUS(status_of(byoc_run(lease_->get(), inputs_.data(), inputs_.size(),
+                                       outputs_.data(), outputs_.size())));
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (memory_[k] != nullptr && output_places[k] >= 0)
-        BYOC_TRY_STATUS(return_counted(lease.get(), k, output_places[k]));
+        BYOC_TRY_STATUS(return_counted(lease_->get(), k, output_places[k]));
     }
     return {};
   }
@@ -96,9 +107,13 @@ class Run {
     DLTensor& tensor = outputs_[k];
     tensor.device = {kDLCPU, 0};
     tensor.dtype = info.dtype;
+    const int64_t* shape = info.shape;
+    if (is_open_)
+      BYOC_TRY_STATUS(status_of(byoc_context_output_shape(lease_->get(), k, &shape, &info.ndim)));
+    Part::Dims& dims = output_dims_[k];
+    dims.assign(shape, shape + info.ndim);
     tensor.ndim = info.ndim;
-    tensor.shape = const_cast<int64_t*>(info.shape);  // read, and as long as the session
-    const std::span<const int64_t> dims(info.shape, static_cast<size_t>(info.ndim));
+    tensor.shape = dims.data();
     if (place >= 0 && byoc_session_output_is_counted(program.session(), k) == 0)
       return data_of(static_cast<size_t>(place), dims, &tensor.data);
     constexpr uint64_t kAlignment = 64;
@@ -124,7 +139,9 @@ class Run {
 
   const Calls& calls_;
   OrtKernelContext* context_;
-  std::vector<Part::Dims> dims_;
+  std::optional<Program::Lease> lease_;
+  bool is_open_ = false;
+  std::vector<Part::Dims> dims_, output_dims_;
   std::vector<DLTensor> inputs_{}, outputs_{};
   std::vector<Memory> memory_;  // of outputs that ONNX Runtime does not hold
 };
@@ -161,10 +178,19 @@ Result<FusedNode> FusedNode::make(const Calls& calls, const OrtNode* node,
 }
 
 Status FusedNode::run(const Calls& calls, OrtKernelContext* context) const {
+  std::shared_ptr<Program> program = part_->program();  // outlives the context in the run
   Run run(calls, context);
   BYOC_TRY_STATUS(run.read_inputs(input_places_));
-  BYOC_TRY(const std::shared_ptr<Program> program, part_->program_for(run.dims()));
-  return run.start(*program, output_places_);
+  Status begun;
+  if (program != nullptr) begun = run.begin(*program);
+  if (program == nullptr || (!begun.ok() && !part_->is_static())) {
+    Result<std::shared_ptr<Program>> made = part_->program_for(run.dims());
+    if (!made.ok()) return begun.ok() ? made.status() : begun;
+    program = *std::move(made);
+    begun = run.begin(*program);
+  }
+  BYOC_TRY_STATUS(begun);
+  return run.finish(*program, output_places_);
 }
 
 }  // namespace byoc::ort
