@@ -362,7 +362,8 @@ const std::vector<Family>& all_families() {
     std::vector<Family> all;
     for (auto&& some :
          {elementwise_families(), shape_families(), window_families(), algebra_families(),
-          cache_families(), integer_families(), broadcast_families(), empty_families()})
+          cache_families(), integer_families(), exact_families(), broadcast_families(),
+          empty_families()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }());

@@ -117,6 +117,7 @@ std::vector<Family> cache_families();
 std::vector<Family> integer_families();
 std::vector<Family> broadcast_families();
 std::vector<Family> empty_families();
+std::vector<Family> exact_families();
 Family qdq_family();  // one of integer_families
 /// Returns all families.
 const std::vector<Family>& all_families();

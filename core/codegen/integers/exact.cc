@@ -1,112 +1,169 @@
 // SPDX-License-Identifier: Apache-2.0
-// (x - z) w = x w - z (sums of the columns of w), and for signed bytes x = u - 128:
+// (x - z) w = x w - z (sums of the terms of w), and for signed bytes x = u - 128:
 //   before: %1 = cast(%x) {to=i32}
 //           %2 = subtract(%1, %z)               %z: i32[], of each run
 //           %3 = matmul(%2, %w)                 %w: i32 constants that fit in i8
 //   after:  %1 = matmul_integers(%x, %bytes)
 //           %2 = multiply(%z, %sums)
 //           %3 = subtract(%1, %2)
+// A convolution does the same with an image whose edges hold the zero point. Weights that fit in u8
+// are bytes + offset: the product with offset is that with ones, times offset.
 #include "core/codegen/integers/exact.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/codegen/integers/constants.h"
+#include "core/codegen/integers/exact_operands.h"
 
 namespace byoc::integers {
 namespace {
 
 /// A product to rewrite, in values of the original function.
 struct Exact {
-  ValueId x;                    // of bytes
-  std::optional<ValueId> zero;  // one i32
-  int64_t k = 0, n = 0;
-  std::vector<int8_t> weights;  // [k, n]
+  ByteOperand x;
+  ByteWeights w;
+  Shape shape;  // of the weights: [k, n], or [o, c / group, kh, kw]
+  bool is_conv = false;
+  bool has_pads = false;
+  size_t columns() const { return static_cast<size_t>(shape[is_conv ? 0 : 1].extent()); }
 };
 
-const Call* call_of(const Function& from, ValueId value, std::string_view op) {
-  auto* call = std::get_if<Call>(&from.nodes[value.node].kind);
-  return call != nullptr && call->op->name == op ? call : nullptr;
+bool is_convolution(const Call& call, TypeId x, TypeId w) {
+  const Dim group(call.attrs->i("group", 1));
+  return x->shape.size() == 4 && w->shape.size() == 4 &&
+         (group == Dim(1) || (group == w->shape[0] && group == x->shape[1]));
 }
 
-ValueId arg(const Function& from, ValueId value, size_t k) {
-  return from.args(from.nodes[value.node])[k];
-}
-
-bool is_single(TypeId type) {
-  return is_static(type->shape) &&
-         std::ranges::all_of(type->shape, [](const Dim& dim) { return dim == Dim(1); });
-}
-
-// Returns the bytes that a value of i32 was made of; nullopt: it was not.
-std::optional<ValueId> bytes_of(const Function& from, ValueId value) {
-  if (call_of(from, value, "cast") == nullptr) return std::nullopt;
-  const ValueId x = arg(from, value, 0);
-  return is_byte(from.type(x)->dtype) ? std::optional(x) : std::nullopt;
-}
-
-// Reads constants of i32, or of bytes before a cast, if all fit in i8.
-bool read_weights(const Function& from, ValueId value, Exact& out) {
-  const std::optional<ValueId> bytes = bytes_of(from, value);
-  auto* constant = std::get_if<Constant>(&from.nodes[bytes.value_or(value).node].kind);
-  if (constant == nullptr) return false;
-  const DType dtype = from.type(bytes.value_or(value))->dtype;
-  const size_t size = dtype_size(dtype), count = constant->data->size() / size;
-  if (count != static_cast<size_t>(out.k * out.n)) return false;
-  out.weights.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    int32_t number = 0;
-    std::memcpy(&number, constant->data->data() + i * size, size);
-    if (dtype == DType::kI8) number = static_cast<int8_t>(number);
-    if (number < -128 || number > 127) return false;
-    out.weights[i] = static_cast<int8_t>(number);
-  }
-  return true;
-}
-
-std::optional<Exact> read_product(const Function& from, uint32_t node) {
+std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wanted& wanted) {
   const ValueId root{node, 0};
-  if (call_of(from, root, "matmul") == nullptr || from.type(root)->dtype != DType::kI32)
-    return std::nullopt;
-  ValueId a = arg(from, root, 0);
-  const ValueId w = arg(from, root, 1);
-  Exact out;
-  if (call_of(from, a, "subtract") != nullptr && is_single(from.type(arg(from, a, 1))) &&
-      from.type(arg(from, a, 1))->shape.size() <= from.type(root)->shape.size()) {
-    out.zero = arg(from, a, 1);
-    a = arg(from, a, 0);
+  const Call* conv = wanted.convolutions ? call_of(from, root, "conv2d") : nullptr;
+  const bool is_matmul = wanted.products && call_of(from, root, "matmul") != nullptr;
+  if ((!is_matmul && conv == nullptr) || from.type(root)->dtype != DType::kI32) return std::nullopt;
+  const std::span<const ValueId> args = from.args(from.nodes[node]);
+  const std::optional<ByteOperand> x = byte_operand_of(from, args[0]);
+  const TypeId w = from.type(args[1]);
+  if (!x || !is_static(w->shape) || !is_static(from.type(root)->shape)) return std::nullopt;
+  const TypeId image = from.type(x->x);
+  Exact out{.x = *x, .shape = w->shape, .is_conv = conv != nullptr};
+  if (!is_static(image->shape)) return std::nullopt;
+  if (is_matmul && (w->shape.size() != 2 || image->shape.size() < 2)) return std::nullopt;
+  if (conv != nullptr) {
+    if (!is_convolution(*conv, image, w)) return std::nullopt;
+    const Ints pads = conv->attrs->ints("pads");
+    out.has_pads = std::ranges::any_of(pads, [](int64_t pad) { return pad != 0; });
+    const bool is_byte_zero = x->zero_bytes && from.type(*x->zero_bytes)->dtype == image->dtype;
+    const int32_t edge = x->constant_zero + (image->dtype == DType::kI8 ? 128 : 0);
+    if (out.has_pads && (x->zero ? !is_byte_zero : edge < 0 || edge > 255)) return std::nullopt;
   }
-  const std::optional<ValueId> x = bytes_of(from, a);
-  const Shape& shape = from.type(w)->shape;
-  if (!x || shape.size() != 2 || !is_static(shape) || from.type(*x)->shape.size() < 2 ||
-      !is_static(from.type(*x)->shape) || !is_static(from.type(root)->shape))
+  std::optional<ByteWeights> weights = byte_weights_of(from, args[1]);
+  const Result<int64_t> count = num_elements(w->shape);
+  if (!weights || !count.ok() || static_cast<size_t>(*count) != weights->bytes.size())
     return std::nullopt;
-  out.x = *x, out.k = shape[0].extent(), out.n = shape[1].extent();
-  if (out.k * out.n == 0 || !read_weights(from, w, out)) return std::nullopt;
+  out.w = *std::move(weights);
   return out;
 }
 
-// Adds the product. Signed bytes move up by 128, and their zero point does.
-ValueId write_product(IRModule& module, const OpRegistry& ops, Rewriter& rewriter, uint32_t node,
-                      const Exact& p) {
-  const Function& from = rewriter.from();
-  Adder add(module, ops, rewriter.to(), from.nodes[node].loc);
-  std::vector<int32_t> sums(static_cast<size_t>(p.n)), start(sums.size());
-  for (size_t i = 0; i < p.weights.size(); ++i) sums[i % sums.size()] += p.weights[i];
-  for (size_t c = 0; c < sums.size(); ++c)
-    start[c] = static_cast<int32_t>(uint32_t{0} - 128 * static_cast<uint32_t>(sums[c]));
-  ValueId x = rewriter.map(p.x);
-  const bool is_signed = from.type(p.x)->dtype == DType::kI8;
-  if (is_signed) {
-    const ValueId bits = add.add("cast", {{"to", DType::kU8}}, {x});
-    x = add.add("add", {}, {bits, add.constant(DType::kU8, {}, std::vector<uint8_t>{128})});
+/// Writes the ops of a product.
+class ExactWriter {
+ public:
+  ExactWriter(IRModule& module, const OpRegistry& ops, Rewriter& rewriter, uint32_t node,
+              const Exact& p)
+      : rewriter_(rewriter),
+        from_(rewriter.from()),
+        add_(module, ops, rewriter.to(), from_.nodes[node].loc),
+        p_(p),
+        attrs_(*std::get<Call>(from_.nodes[node].kind).attrs) {
+    is_signed_ = from_.type(p.x.x)->dtype == DType::kI8;
+    zero_ = p.x.constant_zero + (is_signed_ ? 128 : 0);
   }
-  const ValueId w = add.constant(DType::kI8, {p.k, p.n}, p.weights);
-  ValueId y = add.add("matmul_integers", {}, {x, w});
-  if (is_signed) y = add.add("add", {}, {y, add.constant(DType::kI32, {p.n}, start)});
-  if (!p.zero) return y;
-  const ValueId columns = add.constant(DType::kI32, {p.n}, sums);
-  return add.add("subtract", {}, {y, add.add("multiply", {}, {rewriter.map(*p.zero), columns})});
+
+  ValueId write() {
+    x_ = as_unsigned(rewriter_.map(p_.x.x));
+    if (p_.has_pads && p_.x.zero) surround();
+    ValueId y = product(p_.w.bytes, p_.shape);
+    if (p_.w.offset == 0) return y;
+    const ValueId offset = add_.constant(DType::kI32, {}, std::vector<int32_t>{p_.w.offset});
+    return add_.add("add", {}, {y, add_.add("multiply", {}, {product_with_ones(), offset})});
+  }
+
+ private:
+  // Signed bytes move up by 128.
+  ValueId as_unsigned(ValueId bytes) {
+    if (!is_signed_) return bytes;
+    const ValueId bits = add_.add("cast", {{"to", DType::kU8}}, {bytes});
+    return add_.add("add", {}, {bits, add_.constant(DType::kU8, {}, std::vector<uint8_t>{128})});
+  }
+
+  // Gives the image edges that hold the zero point of the run.
+  void surround();
+  // Adds the product of x - zero with these weights.
+  ValueId product(const std::vector<int8_t>& weights, const Shape& shape);
+  // The sums of x - zero over the terms of each result.
+  ValueId product_with_ones() {
+    Shape shape = p_.shape;
+    const bool is_by_channel = p_.is_conv && attrs_.i("group", 1) > 1;
+    if (!is_by_channel) shape[p_.is_conv ? 0 : 1] = Dim(1);
+    const auto count = static_cast<size_t>(*num_elements(shape));
+    return product(std::vector<int8_t>(count, 1), shape);
+  }
+  // A value per column or channel.
+  ValueId constant(const std::vector<int32_t>& values) {
+    Shape shape{Dim(static_cast<int64_t>(values.size()))};
+    if (p_.is_conv) shape.insert(shape.end(), 2, Dim(1));
+    return add_.constant(DType::kI32, shape, values);
+  }
+
+  Rewriter& rewriter_;
+  const Function& from_;
+  Adder add_;
+  const Exact& p_;
+  Attrs attrs_;
+  ValueId x_;
+  bool is_signed_ = false, is_surrounded_ = false;
+  int32_t zero_ = 0;  // of x_; without that of the run
+};
+
+void ExactWriter::surround() {
+  const Ints pads = attrs_.ints("pads");
+  const Shape& shape = from_.type(p_.x.x)->shape;
+  const int64_t h = shape[2].extent(), w = shape[3].extent();
+  const int64_t rows = h + pads[0] + pads[2], columns = w + pads[1] + pads[3];
+  std::vector<uint8_t> inside(static_cast<size_t>(rows * columns));
+  for (int64_t row = 0; row < h; ++row) {
+    auto first = inside.begin() + (row + pads[0]) * columns + pads[1];
+    std::fill(first, first + w, uint8_t{1});
+  }
+  const ValueId is_inside =
+      add_.constant(DType::kBool, make_shape(Ints{1, 1, rows, columns}), inside);
+  const ValueId wide =
+      add_.add("pad", {{"pads", Ints{0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]}}}, {x_});
+  const ValueId zero = as_unsigned(rewriter_.map(*p_.x.zero_bytes));
+  x_ = add_.add("where", {}, {is_inside, wide, zero});
+  is_surrounded_ = true;
+}
+
+ValueId ExactWriter::product(const std::vector<int8_t>& weights, const Shape& shape) {
+  const auto columns = static_cast<size_t>(shape[p_.is_conv ? 0 : 1].extent());
+  const size_t terms = weights.size() / columns;
+  std::vector<int32_t> sums(columns), start(columns);
+  for (size_t i = 0; i < weights.size(); ++i)
+    sums[p_.is_conv ? i / terms : i % columns] += weights[i];
+  for (size_t c = 0; c < columns; ++c)
+    start[c] = static_cast<int32_t>(uint32_t{0} -
+                                    static_cast<uint32_t>(zero_) * static_cast<uint32_t>(sums[c]));
+  Attrs attrs;
+  if (p_.is_conv) {
+    for (std::string_view name : {"strides", "dilations"}) attrs.set(name, attrs_.ints(name));
+    attrs.set("group", attrs_.i("group", 1));
+    if (p_.has_pads && !is_surrounded_)
+      attrs.set("pads", attrs_.ints("pads")), attrs.set("pad_value", int64_t{zero_});
+  }
+  const ValueId w = add_.constant(DType::kI8, shape, weights);
+  ValueId y = add_.add(p_.is_conv ? "conv2d_integers" : "matmul_integers", attrs, {x_, w});
+  if (zero_ != 0) y = add_.add("add", {}, {y, constant(start)});
+  if (!p_.x.zero) return y;
+  const ValueId shift = add_.add("multiply", {}, {rewriter_.map(*p_.x.zero), constant(sums)});
+  return add_.add("subtract", {}, {y, shift});
 }
 
 // Marks the values that are read once the products no longer read their operands in i32.
@@ -121,8 +178,9 @@ std::vector<bool> find_read(const Function& from,
     if (!out[node] && may_go) continue;
     out[node] = true;
     if (const std::optional<Exact>& product = products[node]) {
-      out[product->x.node] = true;
-      if (product->zero) out[product->zero->node] = true;
+      const ByteOperand& x = product->x;
+      for (const std::optional<ValueId>& value : {std::optional(x.x), x.zero, x.zero_bytes})
+        if (value) out[value->node] = true;
       continue;
     }
     for (ValueId value : from.args(from.nodes[node])) out[value.node] = true;
@@ -132,10 +190,11 @@ std::vector<bool> find_read(const Function& from,
 
 }  // namespace
 
-Function with_exact_products(IRModule& module, const Function& function, const OpRegistry& ops) {
+Function with_exact_products(IRModule& module, const Function& function, const OpRegistry& ops,
+                             const Wanted& wanted) {
   std::vector<std::optional<Exact>> products(function.nodes.size());
   for (uint32_t node = 0; node < function.nodes.size(); ++node)
-    products[node] = read_product(function, node);
+    products[node] = read_exact(function, node, wanted);
   if (std::ranges::none_of(products, [](const auto& product) { return product.has_value(); }))
     return function;
   const std::vector<bool> is_read = find_read(function, products);
@@ -143,7 +202,7 @@ Function with_exact_products(IRModule& module, const Function& function, const O
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     if (!is_read[node]) continue;
     if (products[node]) {
-      rewriter.set({node, 0}, write_product(module, ops, rewriter, node, *products[node]));
+      rewriter.set({node, 0}, ExactWriter(module, ops, rewriter, node, *products[node]).write());
     } else {
       rewriter.copy(node);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes products and sums of dequantized operands ops on integers, and products in i32 of bytes
-// (exact.cc), for default codegens that list these ops.
+// Makes products and sums of dequantized operands ops on integers, and products and convolutions in
+// i32 of bytes (exact.cc), for default codegens that list these ops.
 //   before: %1 = dequantize(%0, %xs, %xz)      with %w: i8 and %b: f32 constants
 //           %2 = dequantize(%w, %ws)
 //           %3 = conv2d(%1, %2)
@@ -68,7 +68,8 @@ Result<IRModule> use_integers(IRModule module, const PassContext& context) {
   for (auto& [name, function] : module.functions) {
     if (!is_plain(function)) continue;
     if (has_stored) function = integers::with_stored_weights(function, *context.ops, all.stored);
-    if (wanted.products) function = integers::with_exact_products(module, function, *context.ops);
+    if (wanted.products || wanted.convolutions)
+      function = integers::with_exact_products(module, function, *context.ops, wanted);
     if (!has_integers || !has_dequantize(function)) continue;
     BYOC_TRY(function, integers::with_integer_products(module, function, *context.ops, wanted));
     if (wanted.sums) {
