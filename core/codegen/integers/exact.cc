@@ -22,21 +22,26 @@ namespace {
 struct Exact {
   ByteOperand x;
   ByteWeights w;
-  Shape shape;  // of the weights: [k, n], or [o, c / group, kh, kw]
+  Shape shape;  // of the weights: [k, n], or [o, c / group, kernel...]
   bool is_conv = false;
   bool has_pads = false;
-  size_t columns() const { return static_cast<size_t>(shape[is_conv ? 0 : 1].extent()); }
 };
 
-bool is_convolution(const Call& call, TypeId x, TypeId w) {
+// Returns the convolution of a row or an image that makes a value, or null.
+const Call* convolution_of(const Function& from, ValueId value) {
+  const Call* row = call_of(from, value, "conv1d");
+  return row != nullptr ? row : call_of(from, value, "conv2d");
+}
+
+// Returns true for one group, and for a group per channel.
+bool has_groups(const Call& call, TypeId x, TypeId w) {
   const Dim group(call.attrs->i("group", 1));
-  return x->shape.size() == 4 && w->shape.size() == 4 &&
-         (group == Dim(1) || (group == w->shape[0] && group == x->shape[1]));
+  return group == Dim(1) || (group == w->shape[0] && group == x->shape[1]);
 }
 
 std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wanted& wanted) {
   const ValueId root{node, 0};
-  const Call* conv = wanted.convolutions ? call_of(from, root, "conv2d") : nullptr;
+  const Call* conv = wanted.convolutions ? convolution_of(from, root) : nullptr;
   const bool is_matmul = wanted.products && call_of(from, root, "matmul") != nullptr;
   if ((!is_matmul && conv == nullptr) || from.type(root)->dtype != DType::kI32) return std::nullopt;
   const std::span<const ValueId> args = from.args(from.nodes[node]);
@@ -48,7 +53,7 @@ std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wante
   if (!is_static(image->shape)) return std::nullopt;
   if (is_matmul && (w->shape.size() != 2 || image->shape.size() < 2)) return std::nullopt;
   if (conv != nullptr) {
-    if (!is_convolution(*conv, image, w)) return std::nullopt;
+    if (!has_groups(*conv, image, w)) return std::nullopt;
     const Ints pads = conv->attrs->ints("pads");
     out.has_pads = std::ranges::any_of(pads, [](int64_t pad) { return pad != 0; });
     const bool is_byte_zero = x->zero_bytes && from.type(*x->zero_bytes)->dtype == image->dtype;
@@ -72,18 +77,26 @@ class ExactWriter {
         from_(rewriter.from()),
         add_(module, ops, rewriter.to(), from_.nodes[node].loc),
         p_(p),
-        attrs_(*std::get<Call>(from_.nodes[node].kind).attrs) {
+        attrs_(*std::get<Call>(from_.nodes[node].kind).attrs),
+        result_(from_.nodes[node].types[0]) {
+    is_row_ = p.is_conv && p.shape.size() == 3;
     is_signed_ = from_.type(p.x.x)->dtype == DType::kI8;
     zero_ = p.x.constant_zero + (is_signed_ ? 128 : 0);
   }
 
   ValueId write() {
     x_ = as_unsigned(rewriter_.map(p_.x.x));
+    image_ = as_image(from_.type(p_.x.x)->shape);
+    if (is_row_) x_ = add_.add("reshape", {{"shape", static_extents(image_)}, {"allow_zero", true}}, {x_});
     if (p_.has_pads && p_.x.zero) surround();
-    ValueId y = product(p_.w.bytes, p_.shape);
-    if (p_.w.offset == 0) return y;
-    const ValueId offset = add_.constant(DType::kI32, {}, std::vector<int32_t>{p_.w.offset});
-    return add_.add("add", {}, {y, add_.add("multiply", {}, {product_with_ones(), offset})});
+    ValueId y = product(p_.w.bytes, as_image(p_.shape));
+    if (p_.w.offset != 0) {
+      const ValueId offset = add_.constant(DType::kI32, {}, std::vector<int32_t>{p_.w.offset});
+      y = add_.add("add", {}, {y, add_.add("multiply", {}, {product_with_ones(), offset})});
+    }
+    if (!is_row_) return y;
+    return add_.add("reshape",
+                    {{"shape", static_extents(result_->shape)}, {"allow_zero", true}}, {y});
   }
 
  private:
@@ -94,13 +107,25 @@ class ExactWriter {
     return add_.add("add", {}, {bits, add_.constant(DType::kU8, {}, std::vector<uint8_t>{128})});
   }
 
+  // A row is an image of one row.
+  Shape as_image(Shape shape) const {
+    if (is_row_) shape.insert(shape.end() - 1, Dim(1));
+    return shape;
+  }
+  Ints list(std::string_view name, int64_t of_row) const {
+    Ints out = attrs_.ints(name);
+    if (is_row_)
+      for (size_t k = 0; k < out.size(); k += 2) out.insert(out.begin() + k, of_row);
+    return out;
+  }
+
   // Gives the image edges that hold the zero point of the run.
   void surround();
   // Adds the product of x - zero with these weights.
   ValueId product(const std::vector<int8_t>& weights, const Shape& shape);
   // The sums of x - zero over the terms of each result.
   ValueId product_with_ones() {
-    Shape shape = p_.shape;
+    Shape shape = as_image(p_.shape);
     const bool is_by_channel = p_.is_conv && attrs_.i("group", 1) > 1;
     if (!is_by_channel) shape[p_.is_conv ? 0 : 1] = Dim(1);
     const auto count = static_cast<size_t>(*num_elements(shape));
@@ -118,15 +143,16 @@ class ExactWriter {
   Adder add_;
   const Exact& p_;
   Attrs attrs_;
+  TypeId result_;
   ValueId x_;
-  bool is_signed_ = false, is_surrounded_ = false;
+  Shape image_;  // of x
+  bool is_row_ = false, is_signed_ = false, is_surrounded_ = false;
   int32_t zero_ = 0;  // of x_; without that of the run
 };
 
 void ExactWriter::surround() {
-  const Ints pads = attrs_.ints("pads");
-  const Shape& shape = from_.type(p_.x.x)->shape;
-  const int64_t h = shape[2].extent(), w = shape[3].extent();
+  const Ints pads = list("pads", 0);
+  const int64_t h = image_[2].extent(), w = image_[3].extent();
   const int64_t rows = h + pads[0] + pads[2], columns = w + pads[1] + pads[3];
   std::vector<uint8_t> inside(static_cast<size_t>(rows * columns));
   for (int64_t row = 0; row < h; ++row) {
@@ -153,10 +179,10 @@ ValueId ExactWriter::product(const std::vector<int8_t>& weights, const Shape& sh
                                     static_cast<uint32_t>(zero_) * static_cast<uint32_t>(sums[c]));
   Attrs attrs;
   if (p_.is_conv) {
-    for (std::string_view name : {"strides", "dilations"}) attrs.set(name, attrs_.ints(name));
+    for (std::string_view name : {"strides", "dilations"}) attrs.set(name, list(name, 1));
     attrs.set("group", attrs_.i("group", 1));
     if (p_.has_pads && !is_surrounded_)
-      attrs.set("pads", attrs_.ints("pads")), attrs.set("pad_value", int64_t{zero_});
+      attrs.set("pads", list("pads", 0)), attrs.set("pad_value", int64_t{zero_});
   }
   const ValueId w = add_.constant(DType::kI8, shape, weights);
   ValueId y = add_.add(p_.is_conv ? "conv2d_integers" : "matmul_integers", attrs, {x_, w});

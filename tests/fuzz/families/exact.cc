@@ -54,6 +54,18 @@ bool grow_exact_product(Grower& g) {
   return x && w && follow_exact(g, g.call("matmul", {*x, *w}));
 }
 
+/// Grows a convolution of a row.
+bool grow_exact_row(Grower& g) {
+  const int64_t c = g.one_of<int64_t>({1, 3, 8, 16}), w = g.between(1, 20),
+                kernel = std::min(g.between(1, 4), w), group = g.chance(0.3) ? c : 1,
+                o = group > 1 ? c : g.one_of<int64_t>({1, 8, 17});
+  const std::optional<Ref> x = less_zero(g, image_of_bytes(g, {g.between(1, 2), c, w}));
+  const std::optional<Ref> weight = exact_weights(g, make_shape(Ints{o, c / group, kernel}));
+  Attrs attrs{{"strides", Ints{g.between(1, 2)}}, {"group", group}};
+  if (g.chance(0.7)) attrs.set("pads", Ints{g.between(0, 2), g.between(0, 2)});
+  return x && weight && follow_exact(g, g.call("conv1d", {*x, *weight}, attrs));
+}
+
 bool grow_exact_convolution(Grower& g) {
   const int64_t c = g.one_of<int64_t>({1, 3, 4, 8, 16, 17}), h = g.between(1, 9),
                 w = g.between(1, 9), kernel = std::min(g.one_of<int64_t>({1, 2, 3}), h);
@@ -74,7 +86,8 @@ bool grow_exact_convolution(Grower& g) {
 
 std::vector<Family> exact_families() {
   return {{"exact_matmul", 2.0, grow_exact_product, {"matmul", "subtract"}},
-          {"exact_conv2d", 4.0, grow_exact_convolution, {"conv2d", "subtract"}}};
+          {"exact_conv1d", 1.5, grow_exact_row, {"conv1d", "subtract"}},
+          {"exact_conv2d", 3.0, grow_exact_convolution, {"conv2d", "subtract"}}};
 }
 
 }  // namespace byoc::fuzz
