@@ -2,6 +2,7 @@
 #include "plugins/llvm/fingerprint.h"
 
 #include <bit>
+#include <string_view>
 #include <unordered_map>
 
 #include "byoc/ir/visit.h"
@@ -20,6 +21,7 @@ class Writer {
       x >>= 7;
     } while (x != 0);
   }
+  void text(std::string_view x) { number(x.size()), out += x; }
   void tensor(const te::Tensor& tensor) {
     if (!begin(tensor.id())) return;
     number(static_cast<uint64_t>(tensor.dtype()));
@@ -84,7 +86,7 @@ void Writer::stmt(const te::Stmt& s) {
                    for (const te::Stmt& inner : v.stmts) stmt(inner);
                  },
                  [&](const te::Intrinsic& v) {
-                   number(v.name.size()), out += v.name;
+                   text(v.name);
                    number(v.places.size());
                    for (const te::Place& place : v.places)
                      tensor(place.tensor), exprs(place.indices);
@@ -98,8 +100,10 @@ void Writer::stmt(const te::Stmt& s) {
 
 std::string fingerprint(const te::LoopFunction& function) {
   Writer writer;
+  // Kernels with the same loops over sizes of other names differ: their workspace names the sizes.
   for (const te::Var& size : function.sizes) {
     writer.var(size);
+    writer.text(size.name());
     writer.number(static_cast<uint64_t>(size.min()));
     writer.number(static_cast<uint64_t>(size.max()));
   }

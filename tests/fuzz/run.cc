@@ -199,8 +199,13 @@ Result<Outcome> compile_and_run(const Case& given, const Configuration& configur
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
   if (configuration.keeps) return run_steps(*session, graph, pairs, sums_of(configuration));
-  BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
-  for (size_t k = 1; opened && k < opened->graphs.size() && !outcome.failed(); ++k) {
+  if (!opened) {
+    BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
+    outcome.implementations = std::move(implementations);
+    return outcome;
+  }
+  Outcome outcome{Outcome::kUndetermined, "at none of the sizes"};
+  for (size_t k = 0; k < opened->graphs.size() && !outcome.failed(); ++k) {
     const Case& other = opened->graphs[k];
     Result<std::vector<Known>> right = evaluate_case(other, kOracleSeed, sums_of(configuration));
     if (!right.ok()) continue;  // not determined, or an index that is outside at these sizes

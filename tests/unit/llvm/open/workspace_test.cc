@@ -3,6 +3,7 @@
 #include "plugins/llvm/analysis/workspace.h"
 #include "byoc/base/size_expression.h"
 #include "plugins/llvm/analysis/memory_plan.h"
+#include "plugins/llvm/fingerprint.h"
 #include "unit/llvm/open/open_sizes.h"
 
 namespace byoc {
@@ -84,6 +85,23 @@ TEST(Workspaces, AreEnoughAtEverySize) {
                "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  %2 = matmul(%1, %v)\n",
                "  %3 = layer_norm(%2, %s, %s)\n  return %3\n}\n");
   });
+}
+
+// A kernel that another function's is taken for would have a workspace by the sizes of that one.
+TEST(Workspaces, OfEqualLoopsAreOfTheirOwnSizes) {
+  auto loops_of = [](const std::string& size) {
+    const at_sizes::Sizes sizes = {{size, 1, 64}};
+    return at_sizes::compiled_loops(
+        at_sizes::module_of(
+            [](auto& d) {
+              return cat("fn main(%x: f32[", d[0], ",64], %w: f32[64,64]) {\n",
+                         "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  return %1\n}\n");
+            },
+            {sizes[0].text()}),
+        1);
+  };
+  EXPECT_EQ(llvm_plugin::fingerprint(loops_of("B")), llvm_plugin::fingerprint(loops_of("B")));
+  EXPECT_NE(llvm_plugin::fingerprint(loops_of("B")), llvm_plugin::fingerprint(loops_of("T")));
 }
 
 }  // namespace
