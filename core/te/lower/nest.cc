@@ -135,8 +135,11 @@ void Nest::find_values(Frame& frame) const {
     const Relation& r = state_.relations[k];
     Exprs& values = frame.values;
     if (!r.is_split && !values[r.whole].is_empty()) {
-      values[r.outer] = simplify_(floor_div(values[r.whole], frame.extents[r.inner]));
-      values[r.inner] = simplify_(floor_mod(values[r.whole], frame.extents[r.inner]));
+      // The quotient by an open extent is not known to be 0 without this.
+      const bool is_inner = as_int(frame.extents[r.outer]) == 1;
+      const Expr whole = values[r.whole], inner = frame.extents[r.inner];
+      values[r.outer] = is_inner ? Expr(0) : simplify_(floor_div(whole, inner));
+      values[r.inner] = is_inner ? whole : simplify_(floor_mod(whole, inner));
     }
     if (!frame.bases[k].is_empty() && !values[r.inner].is_empty())
       values[r.whole] = simplify_(frame.bases[k] + values[r.inner]);

@@ -58,6 +58,7 @@ class Simplifier {
   std::optional<Expr> open_division(const Binary& v);
   bool is_natural(const Linear& x);
   bool is_natural(const Linear& x, int facts);
+  bool is_natural_by_remainders(const Linear& x, int facts);
   // order
   std::optional<bool> decide(BinaryOp op, const Expr& a, const Expr& b);
   std::optional<bool> decide_by_facts(BinaryOp op, const Linear& difference);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMostTerms = 16;  // of a product that is multiplied out
 constexpr int kMostFacts = 4;      // that are combined: loops and blocks around a place
+constexpr int64_t kMostTimes = int64_t{1} << 31;  // that a fact is subtracted
 
 bool is_size(const Expr& x) {
   const VarRef* ref = std::get_if<VarRef>(&x->kind);
@@ -151,16 +152,21 @@ bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x)
 
 namespace {
 
-// Returns true when a part that x subtracts is one that the fact subtracts as often: what is left
-// of x without the fact is simpler. The part has the variable of the loop or block for which the
-// fact holds: an expression of sizes has the same value outside of it, where the loop may be empty.
-bool helps(const Linear& fact, const Linear& x) {
-  return fact.dtype == x.dtype && std::ranges::any_of(fact.terms, [&](const Linear::Term& mine) {
-           return mine.factor < 0 && !is_of_sizes(mine.x) &&
-                  std::ranges::any_of(x.terms, [&](const Linear::Term& term) {
-                    return term.x.same_as(mine.x) && term.factor == mine.factor;
-                  });
-         });
+// Returns how often a fact is subtracted from x, so that a part that both subtract is gone: what is
+// left of x is simpler. 0: they have none. The part has the variable of the loop or block for which
+// the fact holds: an expression of sizes has the same value outside of it, where the loop may be
+// empty.
+int64_t uses_of(const Linear& fact, const Linear& x) {
+  if (fact.dtype != x.dtype) return 0;
+  for (const Linear::Term& mine : fact.terms) {
+    if (mine.factor >= 0 || is_of_sizes(mine.x)) continue;
+    for (const Linear::Term& term : x.terms) {
+      const bool is_multiple = term.factor >= -kMostTimes && term.factor <= mine.factor &&
+                               term.factor % mine.factor == 0;
+      if (is_multiple && term.x.same_as(mine.x)) return term.factor / mine.factor;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -174,10 +180,30 @@ bool Simplifier::is_natural(const Linear& x, int facts) {
   const std::optional<WideInterval> range = range_of(x, bounds_);
   if (!range) return false;
   if (range->lo >= 0) return true;
-  return facts > 0 && std::ranges::any_of(facts_, [&](const Linear& fact) {
-           if (!helps(fact, x)) return false;
+  if (facts <= 0) return false;
+  const bool follows = std::ranges::any_of(facts_, [&](const Linear& fact) {
+    const int64_t times = uses_of(fact, x);
+    if (times == 0) return false;
+    Linear left = x;
+    left.add(fact, -times);
+    return is_natural(left, facts - 1);
+  });
+  return follows || is_natural_by_remainders(x, facts);
+}
+
+// A remainder is less than its divisor. Where x subtracts one of a division by sizes, this is a
+// fact: the variables of the dividend are those of loops as long as the divisor, or longer.
+bool Simplifier::is_natural_by_remainders(const Linear& x, int facts) {
+  return facts > 0 && std::ranges::any_of(x.terms, [&](const Linear::Term& term) {
+           const Binary* v = std::get_if<Binary>(&term.x->kind);
+           const bool is_remainder = v != nullptr && v->op == BinaryOp::kFloorModulo &&
+                                     is_of_sizes(v->b) && !is_of_sizes(v->a);
+           if (!is_remainder || term.factor >= 0 || term.factor < -kMostTimes) return false;
+           Linear most = linear(v->b);  // divisor - 1 - remainder
+           most.constant -= 1;
+           most.add({x.dtype, {{term.x, 1}}, 0}, -1);
            Linear left = x;
-           left.add(fact, -1);
+           left.add(most, term.factor);
            return is_natural(left, facts - 1);
          });
 }

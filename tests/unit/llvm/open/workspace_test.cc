@@ -78,6 +78,31 @@ TEST(Workspaces, HaveMemoryForTilesWhateverTheBoundsAre) {
   }
 }
 
+// Rows of several images, as many as no tile divides or as one does; columns in several blocks. A
+// tile whose rows are not known to be within the sums would hold those of all images.
+TEST(Workspaces, OfProductsOfImagesAreTiles) {
+  const at_sizes::Sizes sizes = {{"N", 0, 65536}};
+  for (auto [side, k, n] : {std::tuple(28, 192, 768), std::tuple(28, 192, 512),
+                            std::tuple(28, 512, 128), std::tuple(28, 128, 768),
+                            std::tuple(56, 96, 384), std::tuple(27, 192, 768),
+                            std::tuple(14, 64, 2048), std::tuple(7, 768, 256)}) {
+    const IRModule module = at_sizes::module_of(
+        [&](auto& d) {
+          return cat("fn main(%x: f32[", d[0], ",", side, ",", side, ",", k, "], %w: f32[", k, ",",
+                     n, "]) {\n  %0 = matmul(%x, %w)\n  return %0\n}\n");
+        },
+        {sizes[0].text()});
+    auto plan = llvm_plugin::plan_memory(at_sizes::compiled_loops(module, 1), 1);
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    auto workspace = workspace_of(plan->workspace_bytes);
+    ASSERT_TRUE(workspace.ok()) << workspace.status().to_string();
+    const int64_t bytes = workspace->by_sizes.empty()
+                              ? static_cast<int64_t>(workspace->bytes)
+                              : value_of(workspace->by_sizes, {{"N", 1000}});
+    EXPECT_LE(bytes, int64_t{4} << 20) << side << " " << k << " " << n;
+  }
+}
+
 TEST(Workspaces, AreEnoughAtEverySize) {
   at_sizes::expect_all({{"B", 1, 3}, {"T", 1, 70}}, [](auto& d) {
     return cat("fn main(%x: f32[", d[0], ",", d[1],
