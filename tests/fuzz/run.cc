@@ -172,6 +172,19 @@ Result<IRModule> module_of(const Case& graph, const Configuration& configuration
   return configuration.nests ? nested_module(graph) : to_module(graph);
 }
 
+/// Runs the graphs of one program of open sizes.
+Result<Outcome> run_at_sizes(const Session& session, const Opened& opened, const Sums& sums) {
+  Outcome outcome{Outcome::kUndetermined, "at none of the sizes"};
+  for (size_t k = 0; k < opened.graphs.size() && !outcome.failed(); ++k) {
+    const Case& graph = opened.graphs[k];
+    Result<std::vector<Known>> right = evaluate_case(graph, kOracleSeed, sums);
+    if (!right.ok()) continue;  // not determined, or an index that is outside at these sizes
+    BYOC_TRY(outcome, run_and_compare(session, graph, *right));
+    if (outcome.failed()) outcome.what = cat("at sizes ", k, ": ", outcome.what);
+  }
+  return outcome;
+}
+
 Result<Outcome> compile_and_run(const Case& given, const Configuration& configuration,
                                 const std::vector<Known>& wanted,
                                 const std::shared_ptr<const PluginSet>& plugins) {
@@ -199,18 +212,11 @@ Result<Outcome> compile_and_run(const Case& given, const Configuration& configur
   BYOC_TRY(auto session,
            Session::load(std::move(executable), plugins, {.threads = configuration.threads}));
   if (configuration.keeps) return run_steps(*session, graph, pairs, sums_of(configuration));
-  if (!opened) {
-    BYOC_TRY(Outcome outcome, run_and_compare(*session, graph, wanted));
-    outcome.implementations = std::move(implementations);
-    return outcome;
-  }
-  Outcome outcome{Outcome::kUndetermined, "at none of the sizes"};
-  for (size_t k = 0; k < opened->graphs.size() && !outcome.failed(); ++k) {
-    const Case& other = opened->graphs[k];
-    Result<std::vector<Known>> right = evaluate_case(other, kOracleSeed, sums_of(configuration));
-    if (!right.ok()) continue;  // not determined, or an index that is outside at these sizes
-    BYOC_TRY(outcome, run_and_compare(*session, other, *right));
-    if (outcome.failed()) outcome.what = cat("at sizes ", k, ": ", outcome.what);
+  Outcome outcome;
+  if (opened) {
+    BYOC_TRY(outcome, run_at_sizes(*session, *opened, sums_of(configuration)));
+  } else {
+    BYOC_TRY(outcome, run_and_compare(*session, graph, wanted));
   }
   outcome.implementations = std::move(implementations);
   return outcome;

@@ -87,16 +87,14 @@ class ExactWriter {
   ValueId write() {
     x_ = as_unsigned(rewriter_.map(p_.x.x));
     image_ = as_image(from_.type(p_.x.x)->shape);
-    if (is_row_) x_ = add_.add("reshape", {{"shape", static_extents(image_)}, {"allow_zero", true}}, {x_});
+    if (is_row_) x_ = in_shape(x_, image_);
     if (p_.has_pads && p_.x.zero) surround();
     ValueId y = product(p_.w.bytes, as_image(p_.shape));
     if (p_.w.offset != 0) {
       const ValueId offset = add_.constant(DType::kI32, {}, std::vector<int32_t>{p_.w.offset});
       y = add_.add("add", {}, {y, add_.add("multiply", {}, {product_with_ones(), offset})});
     }
-    if (!is_row_) return y;
-    return add_.add("reshape",
-                    {{"shape", static_extents(result_->shape)}, {"allow_zero", true}}, {y});
+    return is_row_ ? in_shape(y, result_->shape) : y;
   }
 
  private:
@@ -107,6 +105,9 @@ class ExactWriter {
     return add_.add("add", {}, {bits, add_.constant(DType::kU8, {}, std::vector<uint8_t>{128})});
   }
 
+  ValueId in_shape(ValueId x, const Shape& shape) {
+    return add_.add("reshape", {{"shape", static_extents(shape)}, {"allow_zero", true}}, {x});
+  }
   // A row is an image of one row.
   Shape as_image(Shape shape) const {
     if (is_row_) shape.insert(shape.end() - 1, Dim(1));

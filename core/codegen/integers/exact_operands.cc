@@ -79,8 +79,7 @@ std::optional<ByteWeights> byte_weights_of(const Function& from, ValueId value) 
   if (int64_t{most} - least > 255 || least < -1024 || most > 1024) return std::nullopt;
   ByteWeights out;
   if (least - zero < -128 || most - zero > 127) out.offset = most - zero - 127;
-  for (int32_t weight : *all)
-    out.bytes.push_back(static_cast<int8_t>(weight - zero - out.offset));
+  for (int32_t weight : *all) out.bytes.push_back(static_cast<int8_t>(weight - zero - out.offset));
   return out;
 }
 

@@ -92,7 +92,10 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
     types.push_back(function_.type(arg));
   }
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
-  BYOC_TRY(std::vector<TypeId> results, infer_types(*op, types, attrs));
+  Result<std::vector<TypeId>> inferred = infer_types(*op, types, attrs);
+  if (!inferred.ok() && inferred.status().slug() == "symbolic-shape")
+    note_least(limits_, *op, types, attrs);
+  BYOC_TRY(std::vector<TypeId> results, std::move(inferred));
   if (op->sizes) {
     BYOC_TRY(results, counted_results(*op, args, types, attrs, std::move(results)));
   }
@@ -107,8 +110,31 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
              " values for ", results.size(), " results");
   if (values.size() == 1) return constant(*results[0], values[0]);
   uint32_t node = function_.add_call(op, intern(std::move(attrs)), args, results, loc_);
+  if (op->name == "gather" || op->name == "slice") {
+    if (Value numbers = constant_of_numbers({node, 0})) return *numbers;
+  }
   for (uint32_t k = 0; k < values.size(); ++k) known_[{node, k}] = values[k];
   return ValueId{node, 0};
+}
+
+// Returns a constant for entries of a shape that are numbers although others are open, so that what
+// follows is folded.
+Value GraphBuilder::constant_of_numbers(ValueId value) {
+  const TensorType type = this->type(value);
+  const bool is_list = type.shape.size() <= 1 && is_static(type.shape);
+  if (!is_list || (type.dtype != DType::kI64 && type.dtype != DType::kI32)) return std::nullopt;
+  const std::vector<SizeEntry> entries = size_entries(value);
+  const Result<int64_t> count = num_elements(type.shape);
+  if (!count.ok() || entries.size() != static_cast<size_t>(*count)) return std::nullopt;
+  Ints numbers;
+  for (const SizeEntry& entry : entries) {
+    if (!entry.number) return std::nullopt;
+    numbers.push_back(*entry.number);
+  }
+  const std::vector<int32_t> narrow(numbers.begin(), numbers.end());
+  return constant(type, Buffer::copy(type.dtype == DType::kI64
+                                         ? std::as_bytes(std::span(numbers))
+                                         : std::as_bytes(std::span(narrow))));
 }
 
 Result<std::vector<TypeId>> GraphBuilder::counted_results(const OpDef& op,
@@ -225,13 +251,7 @@ ValueId GraphBuilder::make_sequence(Sequence sequence) {
   return value;
 }
 
-void GraphBuilder::note_table(Dim size, int64_t entries) {
-  const bool is_bounded = size.is_static() || size.is_expression() || size.is_counted() ||
-                          size.max() != Dim::kUnbounded;
-  if (is_bounded || entries < std::max<int64_t>(size.min(), 1)) return;
-  auto [found, is_new] = tables_.emplace(size.name().str(), entries);
-  if (!is_new) found->second = std::min(found->second, entries);
-}
+void GraphBuilder::note_table(Dim size, int64_t entries) { note_most(limits_, size, entries); }
 
 std::optional<Ints> GraphBuilder::const_ints(ValueId value) {
   const Buffer* buffer = data(value);

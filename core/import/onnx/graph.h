@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/import/onnx/convert.h"
+#include "core/import/onnx/limits.h"
 
 namespace byoc::onnx_import {
 
@@ -23,9 +24,9 @@ class GraphBuilder final : public Graph {
   /// Declares that the parameters are inputs of the model. `sizes` has the options that bind all
   /// open sizes, such as "--shape N=1"; it may be empty.
   void set_inputs(std::string sizes) { open_sizes_ = std::move(sizes); }
-  /// Returns the most that sizes without a bound can be: of the tables that note_table has noted,
-  /// the smallest, by the size's name.
-  const std::map<std::string, int64_t>& tables() const { return tables_; }
+  /// Returns what ops need of sizes without a bound: at most the entries of the tables that
+  /// note_table has noted, and at least what windows reach over.
+  const SizeLimits& limits() const { return limits_; }
   /// Begins a node, to which the next calls belong. `operands`: nullopt for an omitted one.
   void begin_node(std::span<const Value> operands, const std::string& name);
   /// Returns the first error since begin_node; ok when there was none.
@@ -76,6 +77,7 @@ class GraphBuilder final : public Graph {
   /// Returns the bytes of a known constant, otherwise null.
   const Buffer* data(ValueId value) const;
   Result<ValueId> add(std::string_view op, const std::vector<ValueId>& args, Attrs attrs);
+  Value constant_of_numbers(ValueId value);
   /// Returns the types of the results of an op that counts: those of its run when all operands are
   /// small constants, else `bounds`.
   Result<std::vector<TypeId>> counted_results(const OpDef& op, const std::vector<ValueId>& args,
@@ -104,7 +106,7 @@ class GraphBuilder final : public Graph {
   /// Known results of ops with several outputs, which stay calls: a constant has one output.
   std::map<ValueId, std::shared_ptr<const Buffer>> known_;
   std::map<ValueId, const NarrowType*> narrow_;
-  std::map<std::string, int64_t> tables_;
+  SizeLimits limits_;
   std::map<ValueId, Sequence> sequences_;  // by a constant that no op reads
 };
 

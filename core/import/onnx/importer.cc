@@ -58,7 +58,7 @@ class Importer {
     scopes_.enter(main_graph, proto_);
     BYOC_TRY_STATUS(add_inputs());
     Status status = convert_nodes(proto_);
-    tables_ = main_graph.tables();
+    limits_ = main_graph.limits();
     BYOC_TRY_STATUS(std::move(status));
     BYOC_TRY_STATUS(add_results());
     Function main = finish(std::move(main_graph));
@@ -66,8 +66,8 @@ class Importer {
     return std::move(module_);
   }
 
-  /// Returns after an error the most that sizes without a bound can be, by their names.
-  const std::map<std::string, int64_t>& tables() const { return tables_; }
+  /// Returns after an error what the model needs of sizes without a bound.
+  const SizeLimits& limits() const { return limits_; }
   void warn(std::string warning) { add_warning(warnings_, std::move(warning)); }
 
  private:
@@ -300,35 +300,56 @@ class Importer {
   Strings input_names_, output_names_, warnings_;
   std::vector<ValueId> results_;
   std::string open_sizes_;  // options that bind them
-  std::map<std::string, int64_t> tables_;
+  SizeLimits limits_;
   std::vector<Symbol> functions_;  // of control flow
   DoneNodes done_;
 };
 
-// Imports with upper bounds of sizes that have none: of a table of positions, the first entries
-// are read, and sizes beyond it would not fit what they are added to.
+// Describes a limit: of a table of positions, the first entries are read, and sizes beyond it would
+// not fit what they are added to.
+std::string limit_text(const std::string& size, const SizeLimit& limit) {
+  std::string out;
+  if (limit.least > 0)
+    out =
+        cat("size ", size, " is at least ", limit.least, ": windows do not fit into smaller ones");
+  if (limit.most == Dim::kUnbounded) return out;
+  return cat(out, out.empty() ? "" : "; ", "size ", size, " is at most ", limit.most,
+             ": the model reads the first ", size, " entries of a table of ", limit.most);
+}
+
+/// Imports within limits of sizes. Those that the import finds are added when it fails.
 Result<IRModule> import_limited(const std::string& path, const OpRegistry& ops,
-                                ImportOptions options,
-                                const std::map<std::string, int64_t>& tables) {
+                                const ImportOptions& options, SizeLimits& limits) {
   BYOC_TRY(ModelFile file, read_model_file(path));
-  for (const auto& [size, entries] : tables)
-    options.shapes.try_emplace(size, std::vector{GivenSize(1, entries)});
-  Importer importer(file, path, ops, options);
-  for (const auto& [size, entries] : tables)
-    importer.warn(cat("size ", size, " is at most ", entries, ": the model reads the first ", size,
-                      " entries of a table of ", entries));
-  return importer.run();
+  ImportOptions limited = options;
+  for (const auto& [size, limit] : limits) {
+    const bool has_most = limit.most != Dim::kUnbounded;
+    const int64_t least = has_most ? std::max<int64_t>(limit.least, 1) : limit.least;
+    limited.shapes.try_emplace(size, std::vector{GivenSize(least, limit.most)});
+  }
+  Importer importer(file, path, ops, limited);
+  for (const auto& [size, limit] : limits) importer.warn(limit_text(size, limit));
+  Result<IRModule> out = importer.run();
+  for (const auto& [size, found] : importer.limits()) {
+    SizeLimit& limit = limits[size];
+    limit.least = std::max(limit.least, found.least);
+    limit.most = std::min(limit.most, found.most);
+  }
+  return out;
 }
 
 Result<IRModule> import_checked(const std::string& path, const OpRegistry& ops,
                                 const ImportOptions& options) {
+  constexpr int kMostImports = 32;
   try {
-    BYOC_TRY(ModelFile file, read_model_file(path));
-    Importer importer(file, path, ops, options);
-    Result<IRModule> module = importer.run();
-    if (module.ok() || importer.tables().empty()) return module;
-    Result<IRModule> limited = import_limited(path, ops, options, importer.tables());
-    return limited.ok() ? std::move(limited) : std::move(module);
+    SizeLimits limits;
+    for (int k = 0;; ++k) {
+      const SizeLimits before = limits;
+      Result<IRModule> module = import_limited(path, ops, options, limits);
+      const bool is_empty = std::ranges::any_of(
+          limits, [](const auto& entry) { return entry.second.least > entry.second.most; });
+      if (module.ok() || limits == before || is_empty || k == kMostImports) return module;
+    }
   } catch (const std::bad_alloc&) {
     return no_memory();
   } catch (const std::exception& e) {  // of protobuf

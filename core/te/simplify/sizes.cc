@@ -154,8 +154,8 @@ namespace {
 
 // Returns how often a fact is subtracted from x, so that a part that both subtract is gone: what is
 // left of x is simpler. 0: they have none. The part has the variable of the loop or block for which
-// the fact holds: an expression of sizes has the same value outside of it, where the loop may be
-// empty.
+// the fact holds: an expression of sizes has the same value outside of it, where a loop may have no
+// iterations.
 int64_t uses_of(const Linear& fact, const Linear& x) {
   if (fact.dtype != x.dtype) return 0;
   for (const Linear::Term& mine : fact.terms) {

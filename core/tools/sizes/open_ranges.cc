@@ -23,19 +23,35 @@ std::map<std::string, Dim> unbounded_sizes(const IRModule& module) {
   return out;
 }
 
+// Returns the upper bound that keeps each input within as many elements as kUsualBound does in
+// three dims.
+int64_t bound_for(const IRModule& module) {
+  constexpr size_t kDims = 3, kBits = 16 * kDims;
+  static_assert(kUsualBound == 1 << 16);
+  const Function* entry = module.find(module.entry);
+  size_t most = kDims;
+  for (uint32_t k = 0; entry != nullptr && k < entry->num_params(); ++k) {
+    const Shape& shape = entry->nodes[k].types[0]->shape;
+    const auto open = std::ranges::count_if(shape, [](Dim dim) { return !dim.is_static(); });
+    most = std::max(most, static_cast<size_t>(open));
+  }
+  return int64_t{1} << kBits / most;
+}
+
 }  // namespace
 
 Result<RangedModel> load_ranged(const ModelOptions& options) {
   RangedModel out;
   BYOC_TRY(out.module, load_model(options));
   std::string numbers;
+  const int64_t bound = bound_for(out.module);
   const auto& given = options[option::kShape];
   for (const auto& [name, size] : unbounded_sizes(out.module)) {
     const int64_t least = std::max<int64_t>(size.min(), 1);
     const bool is_given = std::ranges::any_of(
         given, [&](const std::string& shape) { return shape.starts_with(cat(name, "=")); });
-    if (is_given || least > kUsualBound) continue;
-    out.ranges.push_back(cat(name, "=", least, "..", kUsualBound));
+    if (is_given || least > bound) continue;
+    out.ranges.push_back(cat(name, "=", least, "..", bound));
     numbers += cat(" --shape ", name, "=", least);
   }
   if (out.ranges.empty()) return out;

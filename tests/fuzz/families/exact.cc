@@ -42,8 +42,7 @@ bool follow_exact(Grower& g, std::optional<Ref> sums) {
   if (!sums) return false;
   if (g.chance(0.5)) return true;
   std::optional<Ref> floats = g.call("cast", {*sums}, {{"to", DType::kF32}});
-  if (floats)
-    g.then("multiply", {*floats, g.weight(TensorType{DType::kF32, {}}, {0.0005, 0.05})});
+  if (floats) g.then("multiply", {*floats, g.weight(TensorType{DType::kF32, {}}, {0.0005, 0.05})});
   return true;
 }
 

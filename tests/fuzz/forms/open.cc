@@ -90,6 +90,24 @@ std::vector<int64_t> least_sizes(int64_t value) {
   return out;
 }
 
+// Returns the graph, and the graph at the ends of the bounds and between them.
+std::vector<Case> graphs_at(const Case& graph, const Dims& open) {
+  std::vector<Case> out{graph};
+  for (size_t turn = 0; turn < 3; ++turn) {
+    Dims sizes{.first_of_twin = open.first_of_twin};
+    for (const auto& [value, dim] : open.own) {
+      auto size = [&](size_t way) {
+        return Dim(way == 0 ? dim.max() : way == 1 ? dim.min() : std::max(dim.min(), value - 1));
+      };
+      const size_t way = sizes.own.size() + turn;
+      sizes.own.emplace(value, size(way % 3));
+      sizes.of_twin.emplace(value, size((way + 1) % 3));
+    }
+    if (auto other = at(graph, sizes)) out.push_back(*std::move(other));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Opened> with_open_sizes(const Case& single) {
@@ -117,22 +135,7 @@ std::optional<Opened> with_open_sizes(const Case& single) {
     }
   }
   if (!opened) return std::nullopt;
-  Opened out{to_module(*opened), {graph}};
-  for (size_t turn = 0; turn < 3; ++turn) {
-    Dims sizes{.first_of_twin = open.first_of_twin};
-    for (const auto& [value, dim] : open.own) {
-      auto size = [&](size_t way) {
-        return Dim(way == 0   ? dim.max()
-                   : way == 1 ? dim.min()
-                              : std::max(dim.min(), value - 1));
-      };
-      const size_t way = sizes.own.size() + turn;
-      sizes.own.emplace(value, size(way % 3));
-      sizes.of_twin.emplace(value, size((way + 1) % 3));
-    }
-    if (auto other = at(graph, sizes)) out.graphs.push_back(*std::move(other));
-  }
-  return out;
+  return Opened{to_module(*opened), graphs_at(graph, open)};
 }
 
 }  // namespace byoc::fuzz

@@ -109,5 +109,46 @@ TEST(Cures, ASizeWithoutABoundIsAtMostTheTableThatItReads) {
   EXPECT_ERROR(positions().import(larger), "op-shape", "do not broadcast");
 }
 
+/// Two convolutions of 5 x 3 with a stride of 2 and no padding, of images of every size.
+OnnxModel windows() {
+  OnnxModel model(13);
+  model.input("x", {"N", 1, "H", "W"}).output("y");
+  model.initializer("w", {1, 1, 5, 3}, std::vector<float>(15, 1));
+  const std::vector<int64_t> strides = {2, 2};
+  set(model.node("Conv", {"x", "w"}, {"c"}, "first"), "strides", strides);
+  set(model.node("Conv", {"c", "w"}, {"y"}, "second"), "strides", strides);
+  return model;
+}
+
+TEST(Cures, SizesWithoutBoundsAreAtLeastWhatWindowsReachOver) {
+  auto module = windows().import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  // (H - 5) / 2 + 1 >= 5 and (W - 3) / 2 + 1 >= 3; the batch stays as it is.
+  EXPECT_EQ(cat(*main.nodes[0].types[0]), "f32[N,1,13<=H,7<=W]");
+  EXPECT_THAT(main.attrs.strings("import_warnings"),
+              testing::ElementsAre("size H is at least 13: windows do not fit into smaller ones",
+                                   "size W is at least 7: windows do not fit into smaller ones"));
+  ImportOptions smaller{.shapes = {{"H", {GivenSize(12, 20)}}}};
+  EXPECT_ERROR(windows().import(smaller), "symbolic-shape", "reaches over 5 needs an extent of 5");
+}
+
+TEST(Cures, KnownDimsOfOpenShapesAreNumbers) {
+  OnnxModel model(13);
+  model.input("x", {"N", 6}).output("y");
+  ints(model, "one", {1});
+  ints(model, "seven", {7});
+  ints(model, "zeros", {0, 0, 0});
+  model.node("Shape", {"x"}, {"dims"});
+  model.node("Gather", {"dims", "one"}, {"length"});
+  model.node("Mod", {"length", "seven"}, {"rest"});
+  set(model.node("Concat", {"zeros", "rest"}, {"pads"}), "axis", 0);
+  model.node("Pad", {"x", "pads"}, {"y"}, "pad");
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_EQ(cat(*main.type(main.results[0])), "f32[N,12]");
+}
+
 }  // namespace
 }  // namespace byoc::test

@@ -82,10 +82,10 @@ TEST(Workspaces, HaveMemoryForTilesWhateverTheBoundsAre) {
 // tile whose rows are not known to be within the sums would hold those of all images.
 TEST(Workspaces, OfProductsOfImagesAreTiles) {
   const at_sizes::Sizes sizes = {{"N", 0, 65536}};
-  for (auto [side, k, n] : {std::tuple(28, 192, 768), std::tuple(28, 192, 512),
-                            std::tuple(28, 512, 128), std::tuple(28, 128, 768),
-                            std::tuple(56, 96, 384), std::tuple(27, 192, 768),
-                            std::tuple(14, 64, 2048), std::tuple(7, 768, 256)}) {
+  for (auto [side, k, n] :
+       {std::tuple(28, 192, 768), std::tuple(28, 192, 512), std::tuple(28, 512, 128),
+        std::tuple(28, 128, 768), std::tuple(56, 96, 384), std::tuple(27, 192, 768),
+        std::tuple(14, 64, 2048), std::tuple(7, 768, 256)}) {
     const IRModule module = at_sizes::module_of(
         [&](auto& d) {
           return cat("fn main(%x: f32[", d[0], ",", side, ",", side, ",", k, "], %w: f32[", k, ",",
