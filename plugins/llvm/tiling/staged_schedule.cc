@@ -237,16 +237,22 @@ bool StagedSchedule::reads_rows_of(const std::string& producer, const te::Stage&
   return true;
 }
 
+const te::Stage* StagedSchedule::next_step(const te::Stage& from) const {
+  const std::vector<const te::Stage*> by = readers(from);
+  if (is_result(from) || by.size() != 1 || from.outputs.size() != 1) return nullptr;
+  const te::Tensor& own = from.outputs[0];
+  auto* reader = std::get_if<te::Compute>(&by[0]->kind);
+  if (!reader || !reader->reduce.empty() || reader->axes.size() != own.rank()) return nullptr;
+  const bool is_step = std::ranges::all_of(loads_of(*reader), [&](const te::Load* load) {
+    return load->tensor != own || is_elementwise(*load, reader->axes);
+  });
+  return is_step ? by[0] : nullptr;
+}
+
 std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name) {
-  const te::Tensor sum = stage(name).outputs[0];
-  std::vector<const te::Stage*> by = readers(stage(name));
-  if (!is_result(stage(name)) && by.size() == 1 && is_result(*by[0])) {
-    auto* reader = std::get_if<te::Compute>(&by[0]->kind);
-    bool is_last = reader && reader->reduce.empty() && reader->axes.size() == sum.rank();
-    for (const te::Load* load : is_last ? loads_of(*reader) : std::vector<const te::Load*>{})
-      is_last = is_last && (load->tensor != sum || is_elementwise(*load, reader->axes));
-    if (is_last) return SumStages{name, by[0]->name};
-  }
+  const te::Stage* last = next_step(stage(name));
+  while (last != nullptr && is_inlined(last->name)) last = next_step(*last);
+  if (last != nullptr && is_result(*last)) return SumStages{name, last->name};
   if (!schedule_.cache_write(name).ok()) return std::nullopt;
   return SumStages{name + ".cache", name};
 }

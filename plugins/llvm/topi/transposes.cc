@@ -11,25 +11,29 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr int64_t kLeastLines = 32;    // the lines of fewer stay in the first cache anyway
+constexpr int64_t kLeastLines = 32;   // the lines of fewer stay in the first cache anyway
 constexpr int64_t kLeastColumns = 4;  // elements of a line that a transpose reads
 constexpr int64_t kMostRows = 16;     // of a tile that is transposed in registers
 constexpr int64_t kMostStreams = 8;   // that are stored in turns
 constexpr size_t kMostMet = 64;       // inlined stages; others may be read in several ways
 
+constexpr int64_t kUneven = INT64_MIN;  // the step of an index such as h / 4 along h
+
 /// The steps of some expressions, each with every axis of a stage.
 using Moves = std::vector<Ints>;
 
 // Returns the steps of `of`, expressions of `axes`, whose own steps are `by`.
-std::optional<Moves> moves_of(const te::Exprs& of, const std::vector<te::Axis>& axes,
-                              const Moves& by) {
+Moves moves_of(const te::Exprs& of, const std::vector<te::Axis>& axes, const Moves& by) {
   Moves out(of.size(), Ints(by.empty() ? 0 : by[0].size(), 0));
   for (size_t x = 0; x < of.size(); ++x) {
     for (size_t k = 0; k < axes.size(); ++k) {
       if (extent_of(axes[k]) == 1) continue;
       const std::optional<int64_t> step = coefficient_of(of[x], axes[k].var);
-      if (!step) return std::nullopt;
-      for (size_t d = 0; d < out[x].size(); ++d) out[x][d] += *step * by[k][d];
+      for (size_t d = 0; d < out[x].size() && step != 0; ++d) {
+        if (by[k][d] == 0 || out[x][d] == kUneven) continue;
+        const bool is_even = step && by[k][d] != kUneven;
+        out[x][d] = is_even ? out[x][d] + *step * by[k][d] : kUneven;
+      }
     }
   }
   return out;
@@ -94,7 +98,8 @@ size_t transposed_axis(const te::Compute& own, const std::vector<Ints>& strides,
   const size_t last = own.axes.size() - 1;
   size_t along = last;
   for (const Ints& of : strides) {
-    for (size_t d = 0; d < last && std::abs(of[last]) >= far; ++d) {
+    const bool is_far = of[last] != kUneven && std::abs(of[last]) >= far;
+    for (size_t d = 0; d < last && is_far; ++d) {
       if (of[d] == 1 && extent_of(own.axes[d]) >= kLeastColumns) along = d;
     }
   }
@@ -103,8 +108,8 @@ size_t transposed_axis(const te::Compute& own, const std::vector<Ints>& strides,
 
 }  // namespace
 
-// Returns the strides of all reads through inlined stages, per axis of `own`; nothing where one of
-// them is not known.
+// Returns the strides of all reads through inlined stages, per axis of `own`, or kUneven; nothing
+// where a read is of no input.
 std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
   struct Met {
     const te::Compute* compute;
@@ -124,14 +129,13 @@ std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
       if (!offset || (!is_passed && !std::holds_alternative<te::Placeholder>(stage.kind)))
         return {};
       const te::Exprs of = is_passed ? load->indices : te::Exprs{te::simplify(*offset)};
-      std::optional<Moves> moves = moves_of(of, from.compute->axes, from.axes);
-      if (!moves) return {};
+      Moves moves = moves_of(of, from.compute->axes, from.axes);
       if (is_passed) {
-        met.push_back({compute(stage.name), *std::move(moves)});
+        met.push_back({compute(stage.name), std::move(moves)});
         continue;
       }
-      (*moves)[0].resize(own.axes.size());  // a stage without axes has no strides
-      out.push_back(std::move((*moves)[0]));
+      moves[0].resize(own.axes.size());  // a stage without axes has no strides
+      out.push_back(std::move(moves[0]));
     }
   }
   return out;
@@ -175,7 +179,9 @@ bool Planner::transpose_in_registers(const std::string& name) {
   if (along == last || !fits) return false;
   size_t first = last;  // of the last axes that every read moves evenly through, as through one
   int64_t extent = extent_of(axes[last]);
-  const auto is_even = [&](const Ints& of) { return of[first - 1] == of[last] * extent; };
+  const auto is_even = [&](const Ints& of) {
+    return of[last] != kUneven && of[first - 1] == of[last] * extent;
+  };
   while (first > along + 1 && std::ranges::all_of(strides, is_even))
     extent *= extent_of(axes[--first]);
   int64_t rows = std::min<int64_t>(lanes_of(name), kMostRows);

@@ -18,7 +18,7 @@ te::LoopFunction default_loops(const IRModule& module) {
   auto dag = te::translate_to_te(module, module.function("main"), target, te::by_level(),
                                  llvm_plugin::strategies());
   EXPECT_TRUE(dag.ok()) << dag.status().message();
-  auto out = llvm_plugin::lower_with_constants(*dag, 2, target);
+  auto out = llvm_plugin::lower_with_constants(*dag, dag->inputs.size(), target);
   EXPECT_TRUE(out.ok()) << out.status().message();
   return std::move(out->loops);
 }
@@ -109,6 +109,29 @@ TEST(TransposedReads, GiveEveryElement) {
           x[static_cast<size_t>(row * width + column)] + bias[static_cast<size_t>(column)];
       ASSERT_EQ(y[static_cast<size_t>(at)], right) << rows << " rows, at " << at;
     }
+  }
+}
+
+// Heads that share keys read them several times: heads / group of them follow each other.
+TEST(TransposedReads, RepeatHeadsThatShareARow) {
+  constexpr int64_t kGroups = 2, kEach = 3, kRows = 32, kSize = 16;
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  ValueId x = f.param("x", {DType::kF32, {1, kGroups, kRows, kSize}});
+  x = f.call("unsqueeze", {x}, {{"axes", Ints{2}}});
+  x = f.call("expand", {x}, {{"shape", Ints{1, kGroups, kEach, kRows, kSize}}});
+  x = f.call("reshape", {x}, {{"shape", Ints{1, kGroups * kEach, kRows, kSize}}});
+  ASSERT_TRUE(f.finish("main", {f.call("transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}})}).ok());
+  const te::LoopFunction loops = default_loops(module);
+  EXPECT_NE(te::print(loops).find("unrolled"), std::string::npos) << te::print(loops);
+  std::vector<float> keys(kGroups * kRows * kSize);
+  std::iota(keys.begin(), keys.end(), 0.0f);
+  const std::vector<float> y = test::run_loops(loops, {test::f32(keys)})[0].as<float>();
+  for (int64_t at = 0; at < kGroups * kEach * kSize * kRows; ++at) {
+    const int64_t row = at % kRows, column = at / kRows % kSize, head = at / kRows / kSize;
+    ASSERT_EQ(y[static_cast<size_t>(at)],
+              keys[static_cast<size_t>((head / kEach * kRows + row) * kSize + column)])
+        << at;
   }
 }
 
