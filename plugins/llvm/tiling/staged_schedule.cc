@@ -37,6 +37,19 @@ size_t loads_from(const te::Compute& reader, const te::Stage& from) {
   }));
 }
 
+// Returns true when each result depends on the terms of its own value only, not on a choice among
+// them as positions of extremes do.
+bool has_separate_results(const te::Combiner& combiner) {
+  for (size_t k = 0; k < combiner.result.size(); ++k) {
+    for (size_t other = 0; other < combiner.result.size(); ++other) {
+      if (other != k && (has_var(combiner.result[k], combiner.lhs[other]) ||
+                         has_var(combiner.result[k], combiner.rhs[other])))
+        return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> inlining_names() { return {std::begin(kInlining), std::end(kInlining)}; }
@@ -363,7 +376,7 @@ void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int
              " vectors of ", own.reduce.size(), " sums");
   const te::Axis along = own.reduce.back();
   const int64_t lanes = lanes_of(name);
-  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 1) return;
+  if (!has_separate_results(own.combiner) || lanes < 2 || extent_of(along) < 1) return;
   if (!may_load_lanes(loads_of(own), along.var)) return;
   const size_t spatial = own.axes.size();
   const auto [loop, count] = join_terms(name);
