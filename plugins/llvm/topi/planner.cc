@@ -96,7 +96,7 @@ size_t Planner::flat_from(const te::Compute& own) const {
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
-  if (loops.empty() || plan_transposed(name) || plan_streams(name)) return;
+  if (loops.empty() || plan_transposed(name) || plan_streams(name) || plan_repeated(name)) return;
   const size_t flat = flat_from(own);
   const int64_t lanes = lanes_of(name);
   // Vectors over ends of rows would read lanes that repeat from several places.

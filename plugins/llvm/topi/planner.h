@@ -47,6 +47,7 @@ class Planner : StagedSchedule {
   bool transpose_in_registers(const std::string& stage);
   bool transpose_tiles(const std::string& stage, size_t first, size_t along, int64_t rows,
                        bool has_columns);
+  bool plan_repeated(const std::string& stage);
   /// Returns false where no read takes elements from several streams in turns.
   bool plan_streams(const std::string& stage);
   int64_t streams_of(const te::Compute& own) const;

@@ -216,6 +216,42 @@ bool Planner::transpose_tiles(const std::string& name, size_t first, size_t alon
   return true;
 }
 
+// Copies rows that are read again and again where they follow each other, as one long row each time:
+//   [i, j]: y[i, j] = x[i % 9, j]   is computed as   [i.o, i.i.j], i.i.j in vectors
+// Returns false where no axis before the last one repeats, or where a repeated part has gaps.
+bool Planner::plan_repeated(const std::string& name) {
+  const Blocked own = blocked(*compute(name));
+  const size_t first = own.axis + 1;  // of the axes of a part
+  if (own.block == 1 || schedule_.loops(name).size() + 1 != own.compute.axes.size()) return false;
+  const std::vector<te::Axis>& axes = own.compute.axes;
+  const std::vector<Ints> strides = strides_of(own.compute);
+  int64_t part = 1;
+  for (size_t d = first; d < axes.size(); ++d) part *= extent_of(axes[d]);
+  // Returns true for a read of one element, or of adjacent ones, in all of a part.
+  const auto is_one_row = [&](const Ints& of) {
+    int64_t step = 1;
+    bool is_row = true, is_one = true;
+    for (size_t d = axes.size(); d-- > first;) {
+      const int64_t extent = extent_of(axes[d]);
+      if (extent == 1) continue;
+      is_row = is_row && of[d] == step;
+      is_one = is_one && of[d] == 0;
+      step *= extent;
+    }
+    return is_row || is_one;
+  };
+  if (strides.empty() || part < lanes_of(name) || !std::ranges::all_of(strides, is_one_row))
+    return false;
+  if (!schedule_.split(name, schedule_.loops(name)[own.axis], own.block).ok()) return false;
+  std::vector<std::string> loops = schedule_.loops(name);
+  for (; loops.size() > first + 1; loops = schedule_.loops(name)) {
+    if (!schedule_.fuse(name, loops[first], loops[first + 1]).ok()) break;
+  }
+  (void)schedule_.vectorize(name, loops.back()).ok();
+  parallelize(name, {loops.begin(), loops.end() - 1}, rules_.grain);
+  return true;
+}
+
 // Returns the number of streams that reads of a stage take elements from in turns along the last
 // axis, each stream contiguous; 1: no such reads.
 int64_t Planner::streams_of(const te::Compute& own) const {

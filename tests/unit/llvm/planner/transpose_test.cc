@@ -112,6 +112,23 @@ TEST(TransposedReads, GiveEveryElement) {
   }
 }
 
+// Rows that are read again and again are one long row each time.
+TEST(RepeatedReads, AreLongRows) {
+  constexpr int64_t kRows = 9, kSize = 4, kTimes = 50;
+  IRModule module;
+  FunctionBuilder f(module, all_ops());
+  const ValueId x = f.call("relu", {f.param("x", {DType::kF32, {kRows, kSize}})});
+  const ValueId tiles = f.call("tile", {x}, {{"repeats", Ints{kTimes, 1}}});
+  ASSERT_TRUE(f.finish("main", {tiles}).ok());
+  const te::LoopFunction loops = default_loops(module);
+  EXPECT_NE(te::print(loops).find("in 0..36"), std::string::npos) << te::print(loops);
+  std::vector<float> rows(kRows * kSize);
+  std::iota(rows.begin(), rows.end(), 1.0f);
+  const std::vector<float> y = test::run_loops(loops, {test::f32(rows)})[0].as<float>();
+  ASSERT_EQ(y.size(), rows.size() * kTimes);
+  for (size_t at = 0; at < y.size(); ++at) ASSERT_EQ(y[at], rows[at % rows.size()]) << at;
+}
+
 // Heads that share keys read them several times: heads / group of them follow each other.
 TEST(TransposedReads, RepeatHeadsThatShareARow) {
   constexpr int64_t kGroups = 2, kEach = 3, kRows = 32, kSize = 16;
