@@ -6,7 +6,7 @@
 //   if 4 <= T % 8 { .. }                          of the rest, T % 16
 // Fewer than 8 rows of a tile are one: if T % 8 == 7 { .. } else if T % 8 == 6 { .. }
 // The last rows of tiles of up to 16 are one tile, or two of as many rows, whatever their number:
-//   for part in 0..parts { if rows == 1 { .. } else if rows == 2 { .. } .. else if rows == 12 { .. } }
+//   for part in 0..parts { if rows == 1 { .. } else if rows == 2 { .. } .. }
 // Lanes that are no tile are one vector, some of whose lanes have a condition.
 #include <algorithm>
 #include <map>
@@ -130,8 +130,8 @@ bool Nest::has_balanced_parts(size_t relation) const {
          r.factor >= kExact && r.factor <= kBalanced;
 }
 
-// Puts the loop over whole tiles and the last rows: one tile of all that are left, or two of half of
-// them each. A whole tile and one of few rows would take as long as two whole ones, and only the
+// Puts the loop over whole tiles and the last rows: one tile of all that are left, or two of half
+// of them each. A whole tile and one of few rows would take as long as two whole ones, and only the
 // one of few rows would fetch the next panel.
 Stmt Nest::balanced_parts(size_t position, const Frame& frame, size_t relation) {
   const Relation& r = state_.relations[relation];

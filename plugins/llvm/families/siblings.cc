@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kLeastBytes = 1 << 17;  // of a value that one kernel reads from further caches
 constexpr int64_t kLeastTerms = 256;      // of a sum, which lanes share
 
-// Returns the axes of a reduction over the last dims of a large value, outer first; none for others.
+// Returns the axes of a reduction over the last dims of a large value, outer first; else none.
 Ints last_axes(const Function& function, const Node& node) {
   const auto* call = std::get_if<Call>(&node.kind);
   if (call == nullptr || call->op->kind != FusionKind::kReduction || node.types.size() != 1 ||

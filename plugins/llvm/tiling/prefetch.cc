@@ -148,6 +148,13 @@ std::optional<Rest> rest_of(const te::Stmt& next, const te::Tensor& tensor, cons
   return std::nullopt;
 }
 
+// Returns the elements that a term prefetches. Each term that is written out prefetches whole
+// lines, so that a few elements more would cost a line of each; the tile after the others has them.
+int64_t step_of(int64_t part, int64_t unit, bool has_rest) {
+  const bool has_few_more = has_rest && part > unit && part % unit < unit / 4;
+  return has_few_more ? part - part % unit : part;
+}
+
 // Returns the loops that have nothing but the loop over terms in them, outer first.
 std::vector<const te::For*> Prefetcher::blocks_around() const {
   size_t first = around_.size();
@@ -191,11 +198,8 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
     const int64_t written = inside.written * tiles;
     covered = length * written / (written + rest->written);
   }
-  int64_t step = part_of(covered, count);
-  // Each term that is written out prefetches whole lines, so that a few elements more would cost a
-  // line of each; the tile after the others has them instead.
   const int64_t unit = terms_of(terms) * kLineBytes / bytes_of(load.tensor);
-  if (rest && step > unit && step % unit < unit / 4) step -= step % unit;
+  const int64_t step = step_of(part_of(covered, count), unit, rest.has_value());
   if (rest && step * count < length) {
     const int64_t left = part_of(length - step * count, reads->count);
     of_rests_.emplace(rest->terms, lines_of(load.tensor, rest->reads, rest->reads.term,

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kChains = 8;
 constexpr int64_t kWrittenTerms = 8;  // of such sums, without a loop
 
-// Returns true for rows that do not fill a vector, as the coordinates of points: lanes are rows then,
-// which are loaded one by one.
+// Returns true for rows that do not fill a vector, as the coordinates of points: lanes are rows
+// then, which are loaded one by one.
 bool has_short_rows(const te::Compute& own, const te::Var& rows, int64_t lanes) {
   int64_t terms = 1;
   for (const te::Axis& axis : own.reduce) terms *= std::max<int64_t>(extent_of(axis), 1);

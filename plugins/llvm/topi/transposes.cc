@@ -92,8 +92,7 @@ Blocked blocked(const te::Compute& own) {
 }
 
 // Finds the axis that reads go along in memory, other than the last one: elements of a column that
-// the last axis visits are at least `far` from each other. Returns the last axis where no read does
-// so.
+// the last axis visits are at least `far` from each other. Returns the last axis if there is none.
 size_t transposed_axis(const te::Compute& own, const std::vector<Ints>& strides, int64_t far) {
   const size_t last = own.axes.size() - 1;
   size_t along = last;
@@ -216,7 +215,7 @@ bool Planner::transpose_tiles(const std::string& name, size_t first, size_t alon
   return true;
 }
 
-// Copies rows that are read again and again where they follow each other, as one long row each time:
+// Copies adjacent rows that are read again and again as one long row each time:
 //   [i, j]: y[i, j] = x[i % 9, j]   is computed as   [i.o, i.i.j], i.i.j in vectors
 // Returns false where no axis before the last one repeats, or where a repeated part has gaps.
 bool Planner::plan_repeated(const std::string& name) {

@@ -22,8 +22,8 @@ constexpr double kStream = 0.8, kTurned = 0.42, kVector = 0.25, kOnePixel = 0.01
 // Operations at the peak that one element takes where a loop is not bound by memory.
 constexpr double kPerTap = 23, kPerMeanTap = 55, kPerElement = 23, kPerExact = 440, kPerNorm = 31,
                  kPerSoftmax = 300, kPerReduced = 50, kPerResized = 100;
-// The same of a reorder that turns the last axis, beyond what the host counts for a reorder: 0.18 ns
-// per element on a Zen 5, oneDNN 2.6, 12 matrices of 128 x 64 and an image of 224 x 224 x 3.
+// The same of a reorder that turns the last axis, beyond what the host counts for a reorder: 0.18
+// ns per element on a Zen 5, oneDNN 2.6, 12 matrices of 128 x 64 and an image of 224 x 224 x 3.
 constexpr double kPerTurned = 48;
 // The same of reference kernels, which compute each index from its coordinates and call libm:
 // 16 ns per element of a sum along an outer axis and 84 ns per element of a softmax.
