@@ -122,6 +122,14 @@ bool writes_operand(Instruction::Kind kind, size_t operand) {
          (kind == Instruction::kLoop && operand == 2);
 }
 
+bool is_view_of(const TensorSpec& view, const TensorSpec& whole) {
+  if (view.dtype != whole.dtype || view.counted != 0 || whole.counted != 0 || view.is_open() ||
+      whole.is_open())
+    return false;
+  const Result<int64_t> a = size_bytes(view), b = size_bytes(whole);
+  return a.ok() && b.ok() && *a == *b;
+}
+
 void WrittenOutputs::mark(uint32_t output) {
   if (written_[output]) return;
   written_[output] = true;

@@ -16,6 +16,9 @@ size_t operands_of(Instruction::Kind kind);
 /// after its loop.
 bool writes_operand(Instruction::Kind kind, size_t operand);
 
+/// Returns true for the same elements in another shape, as a step reads the operand of a reshape.
+bool is_view_of(const TensorSpec& view, const TensorSpec& whole);
+
 /// Keeps which outputs are written for certain, while instructions are visited in order.
 class WrittenOutputs {
  public:

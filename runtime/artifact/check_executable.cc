@@ -319,7 +319,7 @@ class Checker {
     BYOC_TRY(int64_t size, fixed_bytes(type));
     auto same = [&](const char* what, size_t count, auto type_of) -> Status {
       if (place.index >= count) return bad_executable(cat(what, " ", place.index, " of ", count));
-      if (type_of(place.index) == type) return {};
+      if (type_of(place.index) == type || is_view_of(type, type_of(place.index))) return {};
       return bad_executable(
           cat(type, ", but ", what, " ", place.index, " is ", type_of(place.index)));
     };

@@ -69,7 +69,7 @@ TEST(Tile, RejectsWhatDoesNotFit) {
   };
   EXPECT_EQ(tiled({2, 3}, {2}), "tile: repeats has 1 entries, expected 2 (x f32[2,3])");
   EXPECT_EQ(tiled({2}, {-1}), "tile: repeats holds -1 (x f32[2])");
-  EXPECT_EQ(tiled({kMovedN}, {2}), "tile: dim 0 must be known (x f32[N])");
+  EXPECT_EQ(tiled({kMovedN}, {2}), "f32[(2*N : N)]");
   EXPECT_EQ(tiled({4, 0}, {int64_t{1} << 62, 1}),
             "tile: dim 0 times 4611686018427387904 does not fit in 63 bits (x f32[4,0])");
 }
@@ -101,7 +101,11 @@ TEST(DepthToSpace, RejectsWhatDoesNotFit) {
   EXPECT_EQ(infer("depth_to_space", {f32_type({8, 3, 4})}, {{"blocksize", 2}}),
             "depth_to_space: x has rank 3, expects 4 (x f32[8,3,4])");
   EXPECT_EQ(infer("depth_to_space", {f32_type({1, 4, kMovedN, 4})}, {{"blocksize", 2}}),
-            "depth_to_space: dim 2 must be known (x f32[1,4,N,4])");
+            "f32[1,1,(2*N : N),8]");
+  EXPECT_EQ(infer("depth_to_space", {f32_type({1, kMovedN, 4, 4})}, {{"blocksize", 2}}),
+            "depth_to_space: dim 1 must be known (x f32[1,N,4,4])");
+  EXPECT_EQ(infer("space_to_depth", {f32_type({1, 4, kMovedN, 4})}, {{"blocksize", 2}}),
+            "space_to_depth: whether blocks of 2 divide the image must be known (x f32[1,4,N,4])");
   EXPECT_EQ(infer("space_to_depth", x, {{"blocksize", 2}}),
             "space_to_depth: extents do not divide into blocks of 2 (x f32[1,8,3,4])");
 }

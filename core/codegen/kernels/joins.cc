@@ -27,6 +27,13 @@ bool is_outer_concat(const Function& function, const Node& node) {
                              [&](ValueId arg) { return size_bytes(*function.type(arg)).ok(); });
 }
 
+bool is_view(const Function& function, const Node& node) {
+  auto* call = std::get_if<Call>(&node.kind);
+  return call != nullptr && call->op->facts.is_view && node.types.size() == 1 &&
+         function.args(node).size() == 1 && function.args(node)[0] == ValueId{0, 0} &&
+         is_static(node.types[0]->shape) && is_static(function.type({0, 0})->shape);
+}
+
 bool is_computed(const Node& node) {
   return std::holds_alternative<Call>(node.kind) || std::holds_alternative<Invoke>(node.kind) ||
          std::holds_alternative<Extern>(node.kind);
@@ -85,8 +92,9 @@ std::vector<bool> find_joins(const Function& function) {
 
 bool is_join(const Function& function) {
   const size_t params = function.num_params();
-  if (function.nodes.size() != params + 1 || params < 2) return false;
+  if (function.nodes.size() != params + 1 || params < 1) return false;
   if (function.results != std::vector<ValueId>{{static_cast<uint32_t>(params), 0}}) return false;
+  if (params == 1) return is_view(function, function.nodes[params]);
   if (!is_outer_concat(function, function.nodes[params])) return false;
   const std::span<const ValueId> args = function.args(function.nodes[params]);
   for (uint32_t k = 0; k < args.size(); ++k) {

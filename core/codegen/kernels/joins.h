@@ -14,7 +14,8 @@ namespace byoc {
 /// last, a multiple of 64 bytes. Cost: linear.
 std::vector<bool> find_joins(const Function& function);
 
-/// Returns true for a function of one concat that copies its parameters one after another.
+/// Returns true for a function of one concat that copies its parameters one after another, or of an
+/// op that leaves the elements of its parameter as they are, such as a reshape, with known extents.
 bool is_join(const Function& function);
 
 }  // namespace byoc

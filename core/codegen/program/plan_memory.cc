@@ -7,7 +7,9 @@
 // concat are placed one after another in its result, where that is possible (joined_places.h).
 // In a program of open sizes values have blocks of memory, which each run places for its sizes:
 // `arena_blocks` has the number of the block of each result, or -1, and `arena_offsets` its offset
-// there. Values on devices have no place in it (-1): plan_devices.h.
+// there. Values on devices have no place in it (-1): plan_devices.h. A view of another value
+// (viewed_values.h) has the place of its operand: the same one in the arena, or -2 of a parameter,
+// a constant or a result of the function.
 //   before: fn main(%x) {
 //             %0 = call_dps_packed(@a, %x) : f32[8]
 //             %1 = call_dps_packed(@b, %0) : f32[8]
@@ -27,12 +29,14 @@
 #include "core/codegen/devices/value_devices.h"
 #include "core/codegen/program/control_scratch.h"
 #include "core/codegen/program/joined_places.h"
+#include "core/codegen/program/viewed_values.h"
 #include "core/region/annotations.h"
 
 namespace byoc {
 namespace {
 
 constexpr uint32_t kNoBlock = UINT32_MAX;
+constexpr int64_t kOutput = -1, kOfOperand = -2;  // in place of an offset
 
 // Values that share memory through in-place pairs are one block.
 struct Blocks {
@@ -40,6 +44,7 @@ struct Blocks {
   std::vector<uint32_t> of_value;                  // per extern result; kNoBlock: an output
   std::vector<uint64_t> within;                    // per extern result: its offset in the block
   std::vector<uint32_t> first;                     // per node, into of_value
+  std::vector<uint32_t> viewed;                    // per value: what it is a view of, or itself
   std::unordered_map<uint32_t, uint32_t> scratch;  // per node with control flow
 };
 
@@ -123,6 +128,13 @@ void ArenaPlanner::find_last_reads() {
   }
   for (ValueId result : function_.results)
     is_result_[blocks_.first[result.node] + result.output] = 1;
+  // A value lives as long as its views, and a view that is a result makes it one.
+  const std::vector<uint32_t>& viewed = blocks_.viewed;
+  for (uint32_t k = 0; k < values; ++k) {
+    last_read_[viewed[k]] = std::max(last_read_[viewed[k]], last_read_[k]);
+    is_result_[viewed[k]] |= is_result_[k];
+  }
+  for (uint32_t k = 0; k < values; ++k) last_read_[k] = last_read_[viewed[k]];
 }
 
 // Returns true when values of the two types have as many bytes in every run, and dims of their own.
@@ -145,7 +157,10 @@ uint32_t ArenaPlanner::reusable(uint32_t node, uint32_t output) {
     if (out != output || input >= args.size()) continue;
     uint32_t value = blocks_.first[args[input].node] + args[input].output;
     uint32_t block = blocks_.of_value[value];
-    bool read_once = std::count(args.begin(), args.end(), args[input]) == 1;
+    const auto is_same = [&](ValueId arg) {
+      return blocks_.viewed[blocks_.first[arg.node] + arg.output] == blocks_.viewed[value];
+    };
+    bool read_once = std::ranges::count_if(args, is_same) == 1;
     if (block == kNoBlock || taken_over_[value] || last_read_[value] != node || !read_once)
       continue;
     if (!has_equal_bytes(*function_.type(args[input]), *function_.nodes[node].types[output]))
@@ -172,6 +187,10 @@ void ArenaPlanner::add_joined(uint32_t node, uint32_t value, const JoinedPlace& 
 Status ArenaPlanner::add_results(uint32_t node) {
   for (uint32_t k = 0; k < function_.nodes[node].types.size(); ++k) {
     uint32_t value = blocks_.first[node] + k;
+    if (blocks_.viewed[value] != value) {
+      blocks_.of_value[value] = blocks_.of_value[blocks_.viewed[value]];
+      continue;
+    }
     if (is_result_[value] || blocks_.of_value[value] != kNoBlock) continue;  // or made by its parts
     if (devices_.of(function_, {node, k}) != ValueDevices::kHost) continue;  // in another arena
     if (joined_[value].is_part) {
@@ -198,8 +217,9 @@ Result<Blocks> ArenaPlanner::run() {
   }
   blocks_.of_value.assign(blocks_.first.back(), kNoBlock);
   blocks_.within.assign(blocks_.first.back(), 0);
-  find_last_reads();
   BYOC_TRY(joined_, joined_places(function_, blocks_.first, devices_));
+  blocks_.viewed = viewed_values(function_, blocks_.first, devices_, joined_);
+  find_last_reads();
   for (uint32_t node = 0; node < function_.nodes.size(); ++node) {
     if (writes_results(function_.nodes[node])) BYOC_TRY_STATUS(add_results(node));
     auto* control = std::get_if<Control>(&function_.nodes[node].kind);
@@ -218,8 +238,9 @@ Status plan_blocks(const IRModule& module, const Externals& externals, Function&
     if (!writes_results(function.nodes[node])) continue;
     for (uint32_t value = blocks.first[node]; value < blocks.first[node + 1]; ++value) {
       const uint32_t block = blocks.of_value[value];
+      const int64_t none = blocks.viewed[value] != value ? kOfOperand : kOutput;
       numbers.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(block));
-      offsets.push_back(block == kNoBlock ? -1 : static_cast<int64_t>(blocks.within[value]));
+      offsets.push_back(block == kNoBlock ? none : static_cast<int64_t>(blocks.within[value]));
     }
   }
   function.attrs.set("arena_blocks", std::move(numbers));
@@ -231,15 +252,16 @@ Status plan_function(const IRModule& module, const Externals& externals, Functio
   BYOC_TRY(Blocks blocks, ArenaPlanner(module, externals, function, false).run());
   ArenaPlan plan = plan_arena(blocks.lifetimes);
   Ints offsets;
-  auto add = [&](uint32_t block, uint64_t within) {
-    const bool is_output = block == kNoBlock;
-    offsets.push_back(is_output ? -1 : static_cast<int64_t>(plan.offsets[block] + within));
+  auto add = [&](uint32_t block, uint64_t within, bool is_view) {
+    const int64_t none = is_view ? kOfOperand : kOutput;
+    offsets.push_back(block == kNoBlock ? none
+                                        : static_cast<int64_t>(plan.offsets[block] + within));
   };
   for (uint32_t node = 0; node < function.nodes.size(); ++node) {
     if (!writes_results(function.nodes[node])) continue;
     for (uint32_t value = blocks.first[node]; value < blocks.first[node + 1]; ++value)
-      add(blocks.of_value[value], blocks.within[value]);
-    if (auto at = blocks.scratch.find(node); at != blocks.scratch.end()) add(at->second, 0);
+      add(blocks.of_value[value], blocks.within[value], blocks.viewed[value] != value);
+    if (auto at = blocks.scratch.find(node); at != blocks.scratch.end()) add(at->second, 0, false);
   }
   function.attrs.set("arena_offsets", std::move(offsets));
   function.attrs.set("arena_bytes", static_cast<int64_t>(plan.bytes));

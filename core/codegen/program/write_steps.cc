@@ -60,6 +60,18 @@ struct Frame {
     blocks = f.attrs.ints("arena_blocks");
     for (std::string& symbol : f.attrs.strings(kJoinsAttr)) joins.insert(std::move(symbol));
     for (uint32_t k = 0; k < f.results.size(); ++k) result_of.emplace(key(f.results[k]), k);
+    add_viewed_results();
+  }
+  // A value whose view is a result is written to the place of that result.
+  void add_viewed_results() {
+    for (uint32_t n = static_cast<uint32_t>(function->nodes.size()); n-- > 0 && !joins.empty();) {
+      const auto* external = std::get_if<Extern>(&function->nodes[n].kind);
+      const auto found = result_of.find(key({n, 0}));
+      const bool is_view = external != nullptr && joins.contains(external->symbol.str()) &&
+                           function->args(function->nodes[n]).size() == 1;
+      if (is_view && found != result_of.end())
+        result_of.emplace(key(function->args(function->nodes[n])[0]), found->second);
+    }
   }
   Place place(ValueId value) const { return places.at(key(value)); }
   bool is_packed() const { return function->attrs.has("arena_blocks"); }
@@ -192,16 +204,20 @@ Result<Place> StepWriter::add_result(Frame& frame, uint32_t output) {
   const size_t k = frame.next_offset++;
   if (const uint32_t device = devices_.of(*frame.function, value); device != ValueDevices::kHost)
     return frame.places[key(value)] = Place{Place::kDevice, device, n_on_device_++};
-  Place here =
-      frame.offsets[k] < 0 ? frame.results[frame.result_of.at(key(value))] : frame.arena(k);
+  constexpr int64_t kOfOperand = -2;  // plan_memory.cc
+  Place here;
+  if (frame.offsets[k] == kOfOperand) here = frame.place(frame.function->args(frame.now())[0]);
+  else if (frame.offsets[k] < 0) here = frame.results[frame.result_of.at(key(value))];
+  else here = frame.arena(k);
   frame.places[key(value)] = here;
   return here;
 }
 
-// Returns true for a concat whose operands have been computed in its result.
+// Returns true for a concat whose operands have been computed in its result, and for a view.
 bool StepWriter::is_joined(const Frame& frame, const Step& step) const {
   if (!frame.joins.contains(step.symbol)) return false;
   const Place& whole = step.args.back();
+  if (step.args.size() == 2 && step.args[0] == whole) return true;
   uint64_t offset = whole.offset;
   for (size_t k = 0; k + 1 < step.args.size(); ++k) {
     if (step.args[k] != Place{Place::kArena, whole.index, offset}) return false;

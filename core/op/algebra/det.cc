@@ -108,12 +108,14 @@ struct DetLoops {
 };
 
 Result<Tensors> compute_det(te::Builder& builder, Inputs in, Types out, const Attrs&) {
-  int64_t n = extents(in[0]).back();
+  const Dim size = type_of(in[0]).shape.back();
+  if (is_open(size)) return needs_number("det", size);
+  const int64_t n = size.extent();
   BYOC_CHECK(in[0].rank() >= 2 && in[0].rank() == out[0]->shape.size() + 2,
              "the determinants of rank ", in[0].rank(), " make ", out[0]);
   DetLoops loops{Tensor("a", DType::kF64, {n, n}), n};
   return builder.procedure("det", {*out[0]}, {in[0]}, [&](const Tensors& y) {
-    te::Stmt body = nested_loops(static_extents(out[0]->shape), [&](const Exprs& i) {
+    te::Stmt body = loops_over(te::extents_of(*out[0]), [&](const Exprs& i) {
       te::Stmt copy = nested_loops({n, n}, [&](const Exprs& cell) {
         Exprs from = i;
         from.insert(from.end(), cell.begin(), cell.end());
@@ -141,7 +143,7 @@ void add_det_ops(OpRegistry& ops) {
            .outputs = {{"y", "[...]"}},
            .infer = infer_det,
            .reference = reference_det,
-           .compute = compute_det,
+           .compute = with_open_sizes(compute_det),
            .flops = flops_det});
 }
 

@@ -97,6 +97,10 @@ Result<std::vector<TensorType>> infer_tile(Types in, const Attrs& attrs) {
   for (size_t d = 0; d < repeats.size(); ++d) {
     if (repeats[d] < 0) return shape_error(cat("tile: repeats holds ", repeats[d]), in[0]);
     if (repeats[d] == 1) continue;
+    if (is_open(y.shape[d])) {
+      BYOC_TRY(y.shape[d], dim_product(y.shape[d], repeats[d]));
+      continue;
+    }
     if (!y.shape[d].is_static()) {
       return invalid(cat("tile: dim ", d, " must be known (x ", in[0], ")"))
           .with_slug("symbolic-shape");
@@ -125,15 +129,15 @@ Result<RefKernel> reference_tile(Types in, Types out, const Attrs&) {
 }
 
 Result<IndexFn> tile_index(Types in, const TensorType&, const Attrs& attrs) {
-  return IndexFn(
-      [shape = static_extents(in[0]->shape), repeats = attrs.ints("repeats")](const Exprs& at) {
-        Exprs x;
-        BYOC_CHECK(at.size() == shape.size() && repeats.size() == shape.size(), at.size(),
-                   " indices, ", repeats.size(), " repeats of rank ", shape.size());
-        for (size_t d = 0; d < at.size(); ++d)
-          x.push_back(repeats[d] <= 1 || shape[d] == 0 ? at[d] : floor_mod(at[d], shape[d]));
-        return x;
-      });
+  return IndexFn([shape = te::extents_of(*in[0]),
+                  repeats = attrs.ints("repeats")](const Exprs& at) {
+    Exprs x;
+    BYOC_CHECK(at.size() == shape.size() && repeats.size() == shape.size(), at.size(), " indices, ",
+               repeats.size(), " repeats of rank ", shape.size());
+    for (size_t d = 0; d < at.size(); ++d)
+      x.push_back(repeats[d] <= 1 || as_int(shape[d]) == 0 ? at[d] : floor_mod(at[d], shape[d]));
+    return x;
+  });
 }
 
 // ---- depth_to_space, space_to_depth
@@ -142,7 +146,7 @@ Result<int64_t> block_size(std::string_view op, Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_rank(op, "x", in[0], 4));
   int64_t block = attrs.i("blocksize");
   for (size_t d = 1; d < 4; ++d) {
-    if (!in[0]->shape[d].is_static()) {
+    if (!in[0]->shape[d].is_static() && (d == 1 || !is_open(in[0]->shape[d]))) {
       return invalid(cat(op, ": dim ", d, " must be known (x ", in[0], ")"))
           .with_slug("symbolic-shape");
     }
@@ -162,17 +166,16 @@ Result<std::vector<TensorType>> infer_depth_to_space(Types in, const Attrs& attr
   BYOC_TRY(int64_t block, block_size("depth_to_space", in, attrs));
   BYOC_TRY_STATUS(check_mode("depth_to_space", in, attrs));
   const Shape& x = in[0]->shape;
-  int64_t h = 0, w = 0;
   if (x[1].extent() % (block * block) != 0) {
     return shape_error(
         cat("depth_to_space: channels do not divide into blocks of ", block, " x ", block), in[0]);
   }
-  if (__builtin_mul_overflow(x[2].extent(), block, &h) ||
-      __builtin_mul_overflow(x[3].extent(), block, &w)) {
+  const Result<Dim> h = dim_product(x[2], block), w = dim_product(x[3], block);
+  if (!h.ok() || !w.ok()) {
     return Status(Code::kOutOfRange,
                   cat("depth_to_space: an extent does not fit in 63 bits (x ", in[0], ")"));
   }
-  return one_result({in[0]->dtype, {x[0], x[1].extent() / (block * block), h, w}});
+  return one_result({in[0]->dtype, {x[0], x[1].extent() / (block * block), *h, *w}});
 }
 
 // Reads y[n, c, h * block + i, w * block + j] from x at channel (i * block + j) * C + c (DCR:
@@ -203,15 +206,19 @@ Result<std::vector<TensorType>> infer_space_to_depth(Types in, const Attrs& attr
   BYOC_TRY(int64_t block, block_size("space_to_depth", in, attrs));
   BYOC_TRY_STATUS(check_mode("space_to_depth", in, attrs));
   const Shape& x = in[0]->shape;
-  if (x[2].extent() % block != 0 || x[3].extent() % block != 0) {
+  const std::optional<Dim> h = dim_exact_quotient(x[2], block), w = dim_exact_quotient(x[3], block);
+  if ((!h && is_open(x[2])) || (!w && is_open(x[3])))
+    return invalid(cat("space_to_depth: whether blocks of ", block,
+                       " divide the image must be known (x ", in[0], ")"))
+        .with_slug("symbolic-shape");
+  if (!h || !w)
     return shape_error(cat("space_to_depth: extents do not divide into blocks of ", block), in[0]);
-  }
   int64_t c = 0;
   if (__builtin_mul_overflow(x[1].extent(), block * block, &c)) {
     return Status(Code::kOutOfRange,
                   cat("space_to_depth: channels do not fit in 63 bits (x ", in[0], ")"));
   }
-  return one_result({in[0]->dtype, {x[0], c, x[2].extent() / block, x[3].extent() / block}});
+  return one_result({in[0]->dtype, {x[0], c, *h, *w}});
 }
 
 // Computes y[n, (i * block + j) * C + c, h, w] (DCR) or y[n, c * block^2 + i * block + j, h, w]
@@ -272,15 +279,17 @@ void add_transpose_ops(OpRegistry& ops) {
                     infer_expand, reference_expand, expand_index, true));
   ops.add(moving_op("tile", "repeats[d] copies of x one after the other along dim d.",
                     {{"repeats", Ints{}, "one per dim, at least 0", AttrSpec::kRequired}},
-                    infer_tile, reference_tile, tile_index));
+                    infer_tile, reference_tile, tile_index, true));
   ops.add(moving_op(
       "depth_to_space",
       "[n, c, h, w] -> [n, c / b^2, h * b, w * b]: channels become blocks of b x b cells.",
-      {blocksize, mode}, infer_depth_to_space, reference_depth_to_space, depth_to_space_index));
+      {blocksize, mode}, infer_depth_to_space, reference_depth_to_space, depth_to_space_index,
+      true));
   ops.add(moving_op(
       "space_to_depth",
       "[n, c, h, w] -> [n, c * b^2, h / b, w / b]: blocks of b x b cells become channels.",
-      {blocksize, mode}, infer_space_to_depth, reference_space_to_depth, space_to_depth_index));
+      {blocksize, mode}, infer_space_to_depth, reference_space_to_depth, space_to_depth_index,
+      true));
 }
 
 }  // namespace byoc::op

@@ -57,6 +57,8 @@ class Nest {
   Stmt inside(size_t position, Frame frame);
   using Put = std::function<Stmt(Frame)>;
   Stmt open_parts(size_t position, const Frame& frame, size_t relation);
+  bool has_balanced_parts(size_t relation) const;
+  Stmt balanced_parts(size_t position, const Frame& frame, size_t relation);
   Stmt open_rest(const Frame& frame, size_t relation, const Put& put) const;
   Stmt open_rows(const Frame& frame, size_t relation, const Expr& rest, const Put& put) const;
   Stmt open_block(Frame frame, size_t relation, const Expr& first, const Expr& count,

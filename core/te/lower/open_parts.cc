@@ -5,6 +5,8 @@
 //   if 8 <= T % 16 { for i in 0..8 { .. } }
 //   if 4 <= T % 8 { .. }                          of the rest, T % 16
 // Fewer than 8 rows of a tile are one: if T % 8 == 7 { .. } else if T % 8 == 6 { .. }
+// The last rows of tiles of up to 16 are one tile, or two of as many rows, whatever their number:
+//   for part in 0..parts { if rows == 1 { .. } else if rows == 2 { .. } .. }
 // Lanes that are no tile are one vector, some of whose lanes have a condition.
 #include <algorithm>
 #include <map>
@@ -17,7 +19,8 @@ namespace {
 
 constexpr int64_t kMostOfBlocks = 64;  // a rest of more iterations is one loop
 constexpr int64_t kExact = 8;          // fewer rows are one tile
-constexpr int64_t kLanes = 32;         // of a vectorized loop of an open extent
+constexpr int64_t kBalanced = 16;  // the last rows of tiles of no more are as good as the others
+constexpr int64_t kLanes = 32;     // of a vectorized loop of an open extent
 
 Expr at_least(const Expr& x, const Expr& least) { return least <= x; }
 
@@ -120,8 +123,47 @@ Stmt Nest::open_rows(const Frame& frame, size_t relation, const Expr& rest, cons
   return out;
 }
 
+// Returns true for tiles of rows that end with tiles of about as many.
+bool Nest::has_balanced_parts(size_t relation) const {
+  const Relation& r = state_.relations[relation];
+  return is_tile(relation) && state_.iters[r.inner].kind != LoopKind::kVectorized &&
+         r.factor >= kExact && r.factor <= kBalanced;
+}
+
+// Puts the loop over whole tiles and the last rows: one tile of all that are left, or two of half
+// of them each. A whole tile and one of few rows would take as long as two whole ones, and only the
+// one of few rows would fetch the next panel.
+Stmt Nest::balanced_parts(size_t position, const Frame& frame, size_t relation) {
+  const Relation& r = state_.relations[relation];
+  const Expr whole = frame.extents[r.whole];
+  const Expr tiles = floor_div(whole + (r.factor - 1), r.factor);
+  const Expr more = min(floor_mod(whole, r.factor), 1) * min(floor_div(whole - 1, r.factor), 1);
+  const Expr full = simplify_(tiles - 1 - more), parts = simplify_(more + 1);
+  Frame most = frame;
+  settle(most, relation, r.factor);
+  find_extents(most);
+  Stmt tiled = range(position, std::move(most), 0, full);
+  const Expr last = whole - full * r.factor, half = last - floor_div(last, 2) * more;
+  const Var part("part"), rows("rows");
+  simplify_.set(part, {0, 1});
+  simplify_.set(rows, {0, r.factor});
+  const Expr first = full * r.factor + Expr(part) * half;
+  Stmt choice;
+  for (int64_t count = r.factor; count >= 1; --count) {
+    Stmt block = open_block(frame, relation, first, count, [&](Frame one) {
+      return range(position, std::move(one), full + part, 1);
+    });
+    choice = make_if(Expr(rows) == Expr(count), std::move(block), std::move(choice));
+  }
+  const Expr own = simplify_(half + Expr(part) * (last - half * 2));
+  Stmt ending = make_for(part, 0, parts, LoopKind::kSerial, make_let(rows, own, std::move(choice)));
+  if (simplify_.bounds(whole).lo < 1) ending = make_if(simplify_(at_least(whole, 1)), ending);
+  return make_block({std::move(tiled), std::move(ending)});
+}
+
 // Puts the loop over whole iterations, and what is left.
 Stmt Nest::open_parts(size_t position, const Frame& frame, size_t relation) {
+  if (has_balanced_parts(relation)) return balanced_parts(position, frame, relation);
   const Relation& r = state_.relations[relation];
   const Expr whole = frame.extents[r.whole];
   const Expr count = simplify_(floor_div(whole, r.factor));

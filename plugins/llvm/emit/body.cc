@@ -19,7 +19,7 @@ using te::LoopKind;
 
 namespace {
 
-constexpr size_t kMostRows = 8;  // whose lanes are stored in turns
+constexpr size_t kMostRows = 16;  // whose lanes are stored in turns
 
 bool reads(const te::Expr& value, const te::Tensor& tensor) {
   bool out = false;
@@ -138,8 +138,8 @@ Status Body::emit_once(const te::For& loop, Value at, Range range) {
   return status;
 }
 
-// Returns an unrolled loop around vectors as one loop with a store per iteration, where they
-// together fill adjacent elements: lane 0 of each, then lane 1 of each.
+// Returns an unrolled loop around vectors as one loop with a store per iteration, where the stores
+// together fill rows of adjacent elements: lane 0 of each, then lane 1 of each.
 std::optional<te::For> Body::in_turns(const te::For& loop) const {
   const auto* inner = std::get_if<te::For>(&loop.body->kind);
   if (inner == nullptr || inner->kind != LoopKind::kVectorized || inner->body.is_empty())
@@ -157,7 +157,7 @@ std::optional<te::For> Body::in_turns(const te::For& loop) const {
     te::Substitution next({{var.id(), te::Expr(var) + 1}});
     return te::as_int(te::simplify(next(flat) - flat));
   };
-  if (grows_by(loop.var) != 1 || grows_by(inner->var) != *count) return std::nullopt;
+  if (grows_by(loop.var) != 1 || grows_by(inner->var).value_or(0) < *count) return std::nullopt;
   std::vector<te::Stmt> stores;
   for (int64_t k = 0; k < *count; ++k) {
     te::Substitution at({{loop.var.id(), *begin + k}});

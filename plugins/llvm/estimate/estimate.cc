@@ -21,12 +21,15 @@ constexpr double kDepthwise = 0.75;       // in the caches of a core
 constexpr double kTransposed = 0.7;       // products of the phases of a stride
 constexpr double kProduct = 0.78, kProductOfInputs = 0.72;
 constexpr double kFullGroup = 16;  // channels of a group that fill a vector
+constexpr int64_t kFilled = 16;    // blocks of channels, which zeros fill
 
 // Operations at the peak that one element takes where a loop is not bound by memory.
 constexpr double kPerTap = 23, kPerElement = 23, kPerFunction = 47, kPerSoftmax = 107,
                  kPerReduced = 15, kPerResized = 120, kPerPhase = 60, kPerOther = 200;
-// Shares of the bandwidth of the cache or memory that has the operands.
-constexpr double kStream = 0.8, kTurned = 0.35, kVector = 0.35, kOnePixel = 0.06;
+constexpr double kPerNearest = 10;  // of an enlarged image: 0.045 ns on a Zen 5
+// Shares of the bandwidth of the cache or memory that has the operands. Transposes have 0.48 on a
+// Zen 5, 12 matrices of 128 x 64.
+constexpr double kStream = 0.8, kTurned = 0.48, kVector = 0.35, kOnePixel = 0.06;
 
 constexpr double kCallNs = 100;   // of a native kernel
 constexpr double kFewFlops = 8;   // per element of a matrix, where few rows meet it
@@ -105,6 +108,12 @@ Window window_of(const Op& op) {
   return out;
 }
 
+// Returns the channels that are computed: zeros fill the last block.
+double with_zeros(int64_t channels) {
+  const int64_t blocks = (channels + kFilled - 1) / kFilled;
+  return static_cast<double>(channels % kBlock == 0 ? channels : blocks * kFilled);
+}
+
 double convolution_ns(const Op& op, const sdk::Machine& machine) {
   const Window window = window_of(op);
   sdk::Work work{op.flops(), bytes(op)};
@@ -113,7 +122,13 @@ double convolution_ns(const Op& op, const sdk::Machine& machine) {
     return machine.run_ns(work, {kDepthwise, kStream}, peak);
   const double filled = std::min(1.0, static_cast<double>(window.channels) / kFullGroup);
   if (window.group > 1) return machine.run_ns(work, {kDirect * filled, kStream}, peak);
-  const bool is_blocked = window.outputs % kBlock == 0 && window.channels % kBlock == 0;
+  const bool is_filled = window.rank == 2 && op.has_constant_weight &&
+                         std::min(window.outputs, window.channels) >= kFilled;
+  if (is_filled)
+    work.flops *= with_zeros(window.outputs) * with_zeros(window.channels) /
+                  static_cast<double>(window.outputs * window.channels);
+  const bool is_blocked =
+      is_filled || (window.outputs % kBlock == 0 && window.channels % kBlock == 0);
   const bool is_wide = window.rank == 2 && window.taps > 1 && !window.has_dilations;
   // Images of one pixel, as in squeeze and excitation, are bound by the weights.
   if (elements(op.out[0]) == static_cast<double>(window.outputs))
@@ -174,6 +189,12 @@ double other_ns(const Op& op, const sdk::Machine& machine) {
   return simple_ns(op, outputs * kPerOther, kStream, machine);
 }
 
+double resize_ns(const Op& op, const sdk::Machine& machine) {
+  const bool is_nearest = op.call.attrs->s("mode", "") == "nearest";
+  const double each = is_nearest ? kPerNearest : kPerResized;
+  return simple_ns(op, elements_of_outputs(op) * each, kStream, machine);
+}
+
 double op_ns(const Op& op, const sdk::Machine& machine) {
   if (op.call.op->facts.is_view) return 0;
   switch (op.family()) {
@@ -193,7 +214,7 @@ double op_ns(const Op& op, const sdk::Machine& machine) {
     case OpFamily::kLayoutTransform:
       return simple_ns(op, 0, kTurned, machine);
     case OpFamily::kResize:
-      return simple_ns(op, elements_of_outputs(op) * kPerResized, kStream, machine);
+      return resize_ns(op, machine);
     default:
       return other_ns(op, machine);
   }

@@ -6,6 +6,7 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/dim.h"
 #include "plugins/llvm/families/calls.h"
+#include "plugins/llvm/families/siblings.h"
 #include "plugins/llvm/tiling/access.h"
 #include "plugins/llvm/topi/schedule.h"
 
@@ -284,6 +285,7 @@ Result<te::Dag> translate(const IRModule& module, const te::Target& target,
   BYOC_TRY(te::Dag out, te::translate_to_te(module, module.function(module.entry), target, selector,
                                             strategies));
   drop_unread(out);
+  join_siblings(out);
   return out;
 }
 
@@ -313,6 +315,8 @@ std::vector<KernelGroup> groups_of(const Function& function) {
   const Matches matches(function);
   for (const Matches::Found& found : matches.all())
     out.push_back({found.family->name, found.match.nodes});
+  for (std::vector<uint32_t>& nodes : sibling_reductions(function))
+    out.push_back({"siblings", std::move(nodes)});
   return out;
 }
 

@@ -87,7 +87,8 @@ struct KernelGroup {
   std::string_view family;
   std::vector<uint32_t> nodes;
 };
-/// Returns the kernels of several anchors that families find in a function. Linear.
+/// Returns the kernels of several anchors that families find in a function, and those of sibling
+/// reductions (siblings.h). Linear.
 std::vector<KernelGroup> groups_of(const Function& function);
 
 }  // namespace byoc::llvm_plugin

@@ -20,8 +20,9 @@ constexpr int64_t kMostTiles = 64;     // more of them hide the memory without p
 
 struct Panel {
   te::Tensor tensor;
-  te::Exprs next;    // elements, one in each line to prefetch
-  int64_t step = 0;  // elements of the next panel in all
+  te::Exprs next;        // elements, one in each line to prefetch
+  int64_t step = 0;      // elements of the next panel in all
+  bool is_open = false;  // parts of it are those of each run's tiles
 };
 
 int64_t bytes_of(const te::Tensor& tensor) {
@@ -42,13 +43,19 @@ int64_t terms_of(const te::For& blocks) {
   return written == nullptr ? 1 : *te::as_int(written->extent);
 }
 
-// Returns the iterations of a loop over tiles, 0 where they are not known: with an extent that each
-// run gives the most of them, so that each prefetches its part of what the largest run needs.
+// Returns the iterations of a loop over tiles, 0 where they are not known.
 int64_t tiles_of(const te::For& loop) {
-  if (is_counted_in_order(loop)) return *te::as_int(loop.extent);
+  return is_counted_in_order(loop) ? *te::as_int(loop.extent) : 0;
+}
+
+// Returns the tiles of a run that gives the extent of a loop over tiles, which another one may
+// follow, as an expression of sizes; empty for other loops.
+te::Expr open_tiles_of(const te::For& loop) {
   const bool is_open = te::as_int(loop.begin) == 0 && loop.kind == te::LoopKind::kSerial &&
                        te::is_of_sizes(loop.extent);
-  return is_open ? std::min(te::bounds_of(loop.extent).hi, kMostTiles) : 0;
+  if (!is_open) return {};
+  const bool is_end = te::bounds_of(loop.extent).hi <= 2;  // the last tiles, after the others
+  return is_end ? loop.extent : loop.extent + 1;
 }
 
 /// A loop, the statement after it, nullptr for none, and whether another loop is all of its body.
@@ -92,6 +99,21 @@ Panel lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& ter
   return out;
 }
 
+// Returns the part of the next panel that a term of tile `tile` of so many prefetches, whose number
+// each run gives. Where there are several, lines that the next terms prefetch are among them. Parts
+// are rounded down: the last tiles prefetch all of the panel once more, mostly from the caches.
+Panel open_lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& tile,
+                    const te::Expr& tiles, int64_t most, const te::Ranges& ranges) {
+  Panel out{tensor, {}, most, true};
+  const int64_t bytes = bytes_of(tensor);
+  const te::Expr step = te::floor_div(te::Expr(most), tiles);
+  const te::Expr begin =
+      reads.panel.begin() + reads.panel.length() + (tile * reads.count + reads.term) * step;
+  for (int64_t line = 0; line < most * bytes; line += kLineBytes)
+    out.next.push_back(te::simplify(begin + line / bytes, ranges));
+  return out;
+}
+
 int64_t part_of(int64_t whole, int64_t parts) {
   BYOC_CHECK(whole > 0 && parts > 0, whole, " elements in ", parts, " parts");
   return (whole - 1) / parts + 1;
@@ -126,6 +148,13 @@ std::optional<Rest> rest_of(const te::Stmt& next, const te::Tensor& tensor, cons
   return std::nullopt;
 }
 
+// Returns the elements that a term prefetches. Each term that is written out prefetches whole
+// lines, so that a few elements more would cost a line of each; the tile after the others has them.
+int64_t step_of(int64_t part, int64_t unit, bool has_rest) {
+  const bool has_few_more = has_rest && part > unit && part % unit < unit / 4;
+  return has_few_more ? part - part % unit : part;
+}
+
 // Returns the loops that have nothing but the loop over terms in them, outer first.
 std::vector<const te::For*> Prefetcher::blocks_around() const {
   size_t first = around_.size();
@@ -149,11 +178,16 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
       length * bytes_of(load.tensor) < kLeastBytes)
     return std::nullopt;
   const int64_t tiles = is_alone ? 1 : tiles_of(*last.loop);
-  if (!is_alone && (reads->blocks + 2 > around_.size() || tiles == 0 || tiles > kMostTiles ||
-                    coefficient_of(reads->at, last.loop->var) != 0))
+  const te::Expr open_tiles = is_alone || tiles > 0 ? te::Expr() : open_tiles_of(*last.loop);
+  if (!is_alone &&
+      (reads->blocks + 2 > around_.size() || tiles > kMostTiles ||
+       (tiles == 0 && open_tiles.is_empty()) || coefficient_of(reads->at, last.loop->var) != 0))
     return std::nullopt;
   const te::For& panels = is_alone ? *last.loop : *(&last - 1)->loop;
   if (coefficient_of(reads->at, panels.var) != length) return std::nullopt;
+  if (!open_tiles.is_empty())
+    return open_lines_of(load.tensor, *reads, last.loop->var, open_tiles,
+                         part_of(length, reads->count), ranges);
   const te::Expr tile = is_alone ? te::Expr(0) : te::Expr(last.loop->var);
   std::optional<Rest> rest;
   if (const te::Stmt* next = is_alone ? after_ : last.next)
@@ -164,11 +198,8 @@ std::optional<Panel> Prefetcher::panel_of(const te::For& terms, const Inside& in
     const int64_t written = inside.written * tiles;
     covered = length * written / (written + rest->written);
   }
-  int64_t step = part_of(covered, count);
-  // Each term that is written out prefetches whole lines, so that a few elements more would cost a
-  // line of each; the tile after the others has them instead.
   const int64_t unit = terms_of(terms) * kLineBytes / bytes_of(load.tensor);
-  if (rest && step > unit && step % unit < unit / 4) step -= step % unit;
+  const int64_t step = step_of(part_of(covered, count), unit, rest.has_value());
   if (rest && step * count < length) {
     const int64_t left = part_of(length - step * count, reads->count);
     of_rests_.emplace(rest->terms, lines_of(load.tensor, rest->reads, rest->reads.term,
@@ -251,7 +282,7 @@ te::Stmt with_lines(const te::For& terms, const Panel& panel) {
   const auto lines = static_cast<int64_t>(panel.next.size());
   BYOC_CHECK(lines > 0, "a panel of ", panel.tensor.name(), " has lines");
   std::vector<te::Stmt> out;
-  if (written == nullptr || lines < *te::as_int(written->extent)) {
+  if (written == nullptr || panel.is_open || lines < *te::as_int(written->extent)) {
     for (const te::Expr& next : panel.next) out.push_back(prefetch_of(panel.tensor, next));
     out.push_back(terms.body);
     return te::make_block(std::move(out));

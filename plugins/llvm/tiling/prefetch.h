@@ -2,6 +2,7 @@
 #pragma once
 // Prefetches panels of products. All tiles of a panel read it from the caches but the first, which
 // waits for memory; so each tile prefetches a part of the next panel, or a single tile all of it.
+// Where each run gives the number of tiles, the part is that of the run's tiles.
 //   before: for j in 0..24 { for i in 0..18 { for k in 0..768 { .. b[j, k, lane] .. } } }
 //   after:  for j in 0..24 { for i in 0..18 { for k in 0..768 { prefetch(b[j + 1, ..]); .. } } }
 #include "byoc/te/stmt.h"

@@ -37,6 +37,19 @@ size_t loads_from(const te::Compute& reader, const te::Stage& from) {
   }));
 }
 
+// Returns true when each result depends on the terms of its own value only, not on a choice among
+// them as positions of extremes do.
+bool has_separate_results(const te::Combiner& combiner) {
+  for (size_t k = 0; k < combiner.result.size(); ++k) {
+    for (size_t other = 0; other < combiner.result.size(); ++other) {
+      if (other != k && (has_var(combiner.result[k], combiner.lhs[other]) ||
+                         has_var(combiner.result[k], combiner.rhs[other])))
+        return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> inlining_names() { return {std::begin(kInlining), std::end(kInlining)}; }
@@ -237,16 +250,22 @@ bool StagedSchedule::reads_rows_of(const std::string& producer, const te::Stage&
   return true;
 }
 
+const te::Stage* StagedSchedule::next_step(const te::Stage& from) const {
+  const std::vector<const te::Stage*> by = readers(from);
+  if (is_result(from) || by.size() != 1 || from.outputs.size() != 1) return nullptr;
+  const te::Tensor& own = from.outputs[0];
+  auto* reader = std::get_if<te::Compute>(&by[0]->kind);
+  if (!reader || !reader->reduce.empty() || reader->axes.size() != own.rank()) return nullptr;
+  const bool is_step = std::ranges::all_of(loads_of(*reader), [&](const te::Load* load) {
+    return load->tensor != own || is_elementwise(*load, reader->axes);
+  });
+  return is_step ? by[0] : nullptr;
+}
+
 std::optional<SumStages> StagedSchedule::with_last_step(const std::string& name) {
-  const te::Tensor sum = stage(name).outputs[0];
-  std::vector<const te::Stage*> by = readers(stage(name));
-  if (!is_result(stage(name)) && by.size() == 1 && is_result(*by[0])) {
-    auto* reader = std::get_if<te::Compute>(&by[0]->kind);
-    bool is_last = reader && reader->reduce.empty() && reader->axes.size() == sum.rank();
-    for (const te::Load* load : is_last ? loads_of(*reader) : std::vector<const te::Load*>{})
-      is_last = is_last && (load->tensor != sum || is_elementwise(*load, reader->axes));
-    if (is_last) return SumStages{name, by[0]->name};
-  }
+  const te::Stage* last = next_step(stage(name));
+  while (last != nullptr && is_inlined(last->name)) last = next_step(*last);
+  if (last != nullptr && is_result(*last)) return SumStages{name, last->name};
   if (!schedule_.cache_write(name).ok()) return std::nullopt;
   return SumStages{name + ".cache", name};
 }
@@ -357,7 +376,7 @@ void StagedSchedule::sum_in_lanes(const std::string& name, int64_t partials, int
              " vectors of ", own.reduce.size(), " sums");
   const te::Axis along = own.reduce.back();
   const int64_t lanes = lanes_of(name);
-  if (own.values.size() != 1 || lanes < 2 || extent_of(along) < 1) return;
+  if (!has_separate_results(own.combiner) || lanes < 2 || extent_of(along) < 1) return;
   if (!may_load_lanes(loads_of(own), along.var)) return;
   const size_t spatial = own.axes.size();
   const auto [loop, count] = join_terms(name);

@@ -70,9 +70,11 @@ class StagedSchedule {
   /// Returns true when the reader has a loop per leading axis of the stage, `depth` of them, and
   /// reads in each iteration the elements of the same indices alone.
   bool reads_rows_of(const std::string& producer, const te::Stage& reader, size_t depth) const;
-  /// Finds the one result that reads a reduction element by element, or makes a copy of the
-  /// reduction. nullopt: it is read in other ways, and cannot be copied.
+  /// Finds the one result that reads a reduction element by element, through inlined stages or not,
+  /// or makes a copy of the reduction. nullopt: it is read in other ways, and cannot be copied.
   std::optional<SumStages> with_last_step(const std::string& reduction);
+  /// Returns the only reader of a stage where it reads element by element, else null.
+  const te::Stage* next_step(const te::Stage& from) const;
   /// Keeps partial sums, one per lane, over the adjacent elements of the last axes of a reduction:
   /// in `partials` independent vectors, then in one. Requires `least` vectors of such elements.
   void sum_in_lanes(const std::string& name, int64_t partials, int64_t least);

@@ -12,31 +12,10 @@ namespace {
 
 constexpr int64_t kLeastVectors = 1;      // of a row whose sum is worth partial sums
 constexpr int64_t kLeastRows = 32;        // the lines of fewer stay in the first cache anyway
-constexpr int64_t kLeastColumns = 4;      // elements of a line that a transpose reads
 constexpr int64_t kLeastOfBlock = 4;      // a block is at least this part of the usual one
-constexpr int64_t kMostStreams = 8;       // that are stored in turns
 constexpr int64_t kVectors = 4;           // of an iteration of a long row
 constexpr int64_t kVectorsOfLongRow = 8;  // at least
 constexpr int64_t kLightWork = 2;         // operations per load and store
-constexpr size_t kMostMet = 64;           // inlined stages; others may be read in several ways
-
-/// The steps of some expressions, each with every axis of a stage.
-using Moves = std::vector<Ints>;
-
-// Returns the steps of `of`, expressions of `axes`, whose own steps are `by`.
-std::optional<Moves> moves_of(const te::Exprs& of, const std::vector<te::Axis>& axes,
-                              const Moves& by) {
-  Moves out(of.size(), Ints(by.empty() ? 0 : by[0].size(), 0));
-  for (size_t x = 0; x < of.size(); ++x) {
-    for (size_t k = 0; k < axes.size(); ++k) {
-      if (extent_of(axes[k]) == 1) continue;
-      const std::optional<int64_t> step = coefficient_of(of[x], axes[k].var);
-      if (!step) return std::nullopt;
-      for (size_t d = 0; d < out[x].size(); ++d) out[x][d] += *step * by[k][d];
-    }
-  }
-  return out;
-}
 
 // Returns the largest block of vectors of at most `most` elements that divides `extent`, else
 // `most`: the last block then has conditions, which take longer than several whole blocks.
@@ -46,27 +25,6 @@ int64_t even_block(int64_t extent, int64_t most, int64_t lanes) {
     ++parts;
   }
   return most;
-}
-
-// Returns the number of streams that an index takes elements from in turns, as floor_mod(last, m)
-// chooses among m channels; 0: it does not.
-int64_t turns_in(const te::Expr& index, const te::Var& last) {
-  auto* binary = std::get_if<te::Binary>(&index->kind);
-  if (binary == nullptr) return 0;
-  const std::optional<int64_t> by = te::as_int(binary->b);
-  if (binary->op == te::BinaryOp::kFloorModulo && by && coefficient_of(binary->a, last) == 1)
-    return *by;
-  return std::max(turns_in(binary->a, last), turns_in(binary->b, last));
-}
-
-// Returns the step of a load along a stream: `last` is m * step + the number of the stream.
-std::optional<int64_t> step_of_stream(const te::Load& load, const te::Axis& last, int64_t m) {
-  te::Var step("step"), stream("stream");
-  const std::optional<te::Expr> offset = offset_of(load);
-  if (!offset) return std::nullopt;
-  te::Substitution split({{last.var.id(), te::Expr(step) * m + stream}});
-  const te::Ranges ranges{{step.id(), {0, extent_of(last) / m - 1}}, {stream.id(), {0, m - 1}}};
-  return coefficient_of(te::simplify(split(*offset), ranges), step);
 }
 
 // Returns true when an index is the last axis of a stage, divided: an image that is enlarged.
@@ -134,110 +92,11 @@ size_t Planner::flat_from(const te::Compute& own) const {
   return flat;
 }
 
-// Returns the strides of all reads through inlined stages, per axis of `own`; nothing where one of
-// them is not known.
-std::vector<Ints> Planner::strides_of(const te::Compute& own) const {
-  struct Met {
-    const te::Compute* compute;
-    Moves axes;
-  };
-  const te::Dag& dag = schedule_.dag();
-  Moves same(own.axes.size(), Ints(own.axes.size(), 0));
-  for (size_t d = 0; d < own.axes.size(); ++d) same[d][d] = 1;
-  std::vector<Met> met = {{&own, std::move(same)}};
-  std::vector<Ints> out;
-  for (size_t k = 0; k < met.size() && met.size() < kMostMet; ++k) {
-    const Met from = met[k];
-    for (const te::Load* load : loads_of(*from.compute)) {
-      const te::Stage& stage = dag.stages[te::stage_of(dag, load->tensor)];
-      const bool is_passed = is_inlined(stage.name);
-      const std::optional<te::Expr> offset = offset_of(*load);
-      if (!offset || (!is_passed && !std::holds_alternative<te::Placeholder>(stage.kind)))
-        return {};
-      const te::Exprs of = is_passed ? load->indices : te::Exprs{te::simplify(*offset)};
-      std::optional<Moves> moves = moves_of(of, from.compute->axes, from.axes);
-      if (!moves) return {};
-      if (is_passed) {
-        met.push_back({compute(stage.name), *std::move(moves)});
-        continue;
-      }
-      (*moves)[0].resize(own.axes.size());  // a stage without axes has no strides
-      out.push_back(std::move((*moves)[0]));
-    }
-  }
-  return out;
-}
-
-// Transposes in tiles: of a column that is read, the lines of one vector stay in the first cache
-// until the next columns have been read from them.
-//   [k, j]: y[k, j] = x[j, k]   is computed as   [j.o, k, j.i]
-bool Planner::plan_transposed(const std::string& name) {
-  const te::Compute& own = *compute(name);
-  const size_t last = own.axes.size() - 1;
-  const int64_t lanes = lanes_of(name);
-  if (last == 0 || lanes < 2 || extent_of(own.axes[last]) < std::max(2 * lanes, kLeastRows))
-    return false;
-  size_t along = last;  // the axis that reads go along in memory
-  for (const Ints& strides : strides_of(own)) {
-    for (size_t d = 0; d < last && std::abs(strides[last]) >= lanes; ++d) {
-      if (strides[d] == 1 && extent_of(own.axes[d]) >= kLeastColumns) along = d;
-    }
-  }
-  std::vector<std::string> order = schedule_.loops(name);
-  if (along == last || order.size() != last + 1) return false;
-  const std::string inner = order[last];
-  if (!schedule_.split(name, inner, lanes).ok()) return false;
-  order[last] = inner + ".i";
-  order.insert(order.begin() + static_cast<int64_t>(along), inner + ".o");
-  if (!schedule_.reorder(name, order).ok()) return false;
-  (void)schedule_.vectorize(name, order.back()).ok();
-  parallelize(name, order, rules_.grain);
-  return true;
-}
-
-// Returns the number of streams that reads of a stage take elements from in turns along the last
-// axis, each stream contiguous; 1: no such reads.
-int64_t Planner::streams_of(const te::Compute& own) const {
-  const std::optional<std::vector<Read>> reads = reads_of(own);
-  int64_t streams = 1;
-  for (size_t k = 0; reads && k < reads->size(); ++k) {
-    const auto& [load, axes] = (*reads)[k];
-    if (axes->empty() || stride_of(*load, axes->back().var)) continue;
-    for (const te::Expr& index : load->indices)
-      streams = std::max(streams, turns_in(te::simplify(index), axes->back().var));
-  }
-  if (streams == 1 || streams > kMostStreams || extent_of(own.axes.back()) % streams != 0) return 1;
-  const bool is_contiguous = std::ranges::all_of(*reads, [&](const Read& read) {
-    const auto step =
-        read.axes->empty() ? 0 : step_of_stream(*read.load, read.axes->back(), streams);
-    return step == 0 || step == 1;
-  });
-  return is_contiguous ? streams : 1;
-}
-
-// Loads a vector of each stream, and stores the streams in turns: pixels that are shuffled.
-//   [j]: y[j] = x[j % 3, j / 3]   is computed as   [j.i, j.o], written out and in vectors
-bool Planner::plan_streams(const std::string& name) {
-  const te::Compute& own = *compute(name);
-  const int64_t streams = streams_of(own);
-  if (streams == 1 || extent_of(own.axes.back()) / streams < lanes_of(name)) return false;
-  std::vector<std::string> order = schedule_.loops(name);
-  const std::string inner = order.back();
-  if (order.size() != own.axes.size() || !schedule_.split(name, inner, streams).ok()) return false;
-  order.back() = inner + ".i";
-  order.push_back(inner + ".o");
-  if (!schedule_.reorder(name, order).ok()) return false;
-  (void)schedule_.unroll(name, inner + ".i").ok();
-  (void)schedule_.vectorize(name, inner + ".o").ok();
-  if (order.size() > 2) parallelize(name, {order.begin(), order.end() - 2}, rules_.grain);
-  return true;
-}
-
 // Joins short rows where that is possible. Rows that stay may contain the stages before them.
 void Planner::plan_elementwise(const std::string& name) {
   const te::Compute& own = *compute(name);
   std::vector<std::string> loops = schedule_.loops(name);
-  if (loops.empty() || plan_transposed(name) || plan_streams(name)) return;
+  if (loops.empty() || plan_transposed(name) || plan_streams(name) || plan_repeated(name)) return;
   const size_t flat = flat_from(own);
   const int64_t lanes = lanes_of(name);
   // Vectors over ends of rows would read lanes that repeat from several places.

@@ -44,6 +44,10 @@ class Planner : StagedSchedule {
   void plan_elementwise(const std::string& stage);
   /// Returns false where no read goes along another axis than the last.
   bool plan_transposed(const std::string& stage);
+  bool transpose_in_registers(const std::string& stage);
+  bool transpose_tiles(const std::string& stage, size_t first, size_t along, int64_t rows,
+                       bool has_columns);
+  bool plan_repeated(const std::string& stage);
   /// Returns false where no read takes elements from several streams in turns.
   bool plan_streams(const std::string& stage);
   int64_t streams_of(const te::Compute& own) const;

@@ -14,6 +14,16 @@ namespace {
 constexpr int64_t kChains = 8;
 constexpr int64_t kWrittenTerms = 8;  // of such sums, without a loop
 
+// Returns true for rows that do not fill a vector, as the coordinates of points: lanes are rows
+// then, which are loaded one by one.
+bool has_short_rows(const te::Compute& own, const te::Var& rows, int64_t lanes) {
+  int64_t terms = 1;
+  for (const te::Axis& axis : own.reduce) terms *= std::max<int64_t>(extent_of(axis), 1);
+  return terms < lanes && std::ranges::all_of(loads_of(own), [&](const te::Load* load) {
+           return stride_of(*load, rows).has_value();
+         });
+}
+
 }  // namespace
 
 // Reductions that read each element once, as means do, have no operands to share: they get as many
@@ -41,7 +51,9 @@ std::optional<Tile> Planner::find_tile(const te::Compute& own, DType dtype) cons
   if (tile.lanes_axis-- == 0) return std::nullopt;
   const te::Axis& inner = own.axes[tile.lanes_axis];
   int64_t extent = extent_of(inner), lanes = target_.lanes(dtype_size(dtype));
-  if (lanes < 2 || extent < 2 || !may_load_lanes(loads, inner.var)) return std::nullopt;
+  if (lanes < 2 || extent < 2) return std::nullopt;
+  if (!may_load_lanes(loads, inner.var) && !has_short_rows(own, inner.var, lanes))
+    return std::nullopt;
   const int64_t width = rules_.tile_vectors * lanes;
   tile.lanes = extent >= width ? width : std::min(extent, lanes);
   int64_t left = std::max<int64_t>(1, rules_.sums / std::max<int64_t>(1, tile.lanes / lanes));

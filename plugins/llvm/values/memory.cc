@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of Values.
 #include <algorithm>
+#include <numeric>
 
 #include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
@@ -341,8 +342,9 @@ std::vector<llvm::Value*> Values::interleaved(const std::vector<Value>& from) {
   return out;
 }
 
-// Returns true when each of the stores writes the element after that of the one before, and the
-// lanes are as far from each other as there are stores.
+// Returns true when each of the stores writes the element after that of the one before, so that the
+// lanes of all of them are rows. Rows that do not follow each other are whole parts of vectors, or
+// made of whole vectors.
 bool Values::fill_rows(std::span<const te::Store* const> stores) {
   const te::Store& first = *stores[0];
   const Home& home = plan_.homes.at(first.tensor.id());
@@ -352,7 +354,9 @@ bool Values::fill_rows(std::span<const te::Store* const> stores) {
       distance = distance + (stores[k]->indices[d] - first.indices[d]) * home.steps[d];
     if (te::as_int(ranges_.simplified(distance)) != static_cast<int64_t>(k)) return false;
   }
-  return place(first.tensor, first.indices).stride == static_cast<int64_t>(stores.size());
+  const auto count = static_cast<int64_t>(stores.size());
+  const std::optional<int64_t> stride = place(first.tensor, first.indices).stride;
+  return stride == count || (stride > count && (lanes_ % count == 0 || count % lanes_ == 0));
 }
 
 bool Values::store_rows(std::span<const te::Store* const> stores) {
@@ -365,9 +369,18 @@ bool Values::store_rows(std::span<const te::Store* const> stores) {
   values = interleaved(values);
   const Place at = place(first.tensor, first.indices);
   llvm::Type* element = storage_type(b_.getContext(), first.tensor.dtype());
-  for (size_t k = 0; k < values.size(); ++k) {
-    Value to = b_.CreateConstGEP1_64(element, address(at, at.offset), k * lanes_);
-    b_.CreateAlignedStore(values[k], to, align_of(*at.home));
+  const auto count = static_cast<unsigned>(stores.size());
+  const unsigned part = *at.stride == count ? lanes_ : std::min(lanes_, count);  // that is adjacent
+  for (unsigned from = 0; from < count * lanes_; from += part) {
+    Value row = values[from / lanes_];
+    if (part < lanes_) {
+      std::vector<int> lanes(part);
+      std::iota(lanes.begin(), lanes.end(), static_cast<int>(from % lanes_));
+      row = b_.CreateShuffleVector(row, lanes);
+    }
+    const uint64_t offset = static_cast<uint64_t>(*at.stride) * (from / count) + from % count;
+    Value to = b_.CreateConstGEP1_64(element, address(at, at.offset), offset);
+    b_.CreateAlignedStore(row, to, align_of(*at.home));
   }
   return true;
 }

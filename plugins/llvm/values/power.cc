@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Powers and remainders of floats. An exponent that all lanes share is mostly 2, 3, 0.5, -0.5 or
-// -1; for these there is shorter code, chosen once per vector where the exponent is not a constant.
+// -1; for these there is shorter code, chosen once per vector, or per scalar, where the exponent is
+// not a constant.
 #include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "plugins/llvm/values/floats.h"
@@ -52,7 +53,7 @@ llvm::Value* Ops::power(Value a, Value b) {
   if (auto exponent = constant_of(b)) {
     if (Value out = short_power(b_, a, *exponent)) return out;
   }
-  if (lanes_of(a) != 0 && lanes_of(b) == 0) return power_by_scalar(a, b);
+  if (lanes_of(b) == 0) return power_by_scalar(a, b);
   return any_power(splat(a, lanes_of(b)), b);
 }
 

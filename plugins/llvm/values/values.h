@@ -58,9 +58,9 @@ class Values {
   Value value(const te::Expr& x);                       // scalar or vector
   Value splat(Value x) { return ops_.splat(x, lanes_); }
   void store(const te::Tensor& tensor, const te::Exprs& indices, Value value);
-  /// Stores whole vectors where the lanes of these stores of one tensor, in order, fill adjacent
-  /// elements, as y[2 * l] and y[2 * l + 1] do: what they store must not read that tensor. Returns
-  /// false, and stores nothing, where they do not.
+  /// Stores whole vectors where these stores of one tensor, in order, write adjacent elements for
+  /// each lane, as y[2 * l] and y[2 * l + 1] do, or a tile of a transpose: what they store must not
+  /// read that tensor. Returns false, and stores nothing, where they do not.
   bool store_rows(std::span<const te::Store* const> stores);
   Value address_of(const te::Place& element);
 

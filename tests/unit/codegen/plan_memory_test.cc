@@ -96,6 +96,61 @@ TEST(PlanMemory, TwiceChangesNothingMore) {
   EXPECT_TRUE(equal(once, *twice));
 }
 
+// @v leaves its operand's elements as they are.
+IRModule planned_views(const std::string& text, const std::vector<ExternalFunction>& functions) {
+  auto module = parse_module(text, all_ops());
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  module->external_mods.push_back({.plugin = "p", .functions = functions});
+  module->function("main").attrs.set(kJoinsAttr, Strings{"v", "w"});
+  Result<IRModule> out = plan_memory(*std::move(module), PassContext());
+  EXPECT_TRUE(out.ok()) << out.status().to_string();
+  return *std::move(out);
+}
+
+TEST(PlanMemory, PlacesViewsInTheValueThatTheyShow) {
+  const IRModule module = planned_views(R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@v, %x) : f32[4,4]
+  %1 = call_dps_packed(@a, %0) : f32[4,4]
+  %2 = call_dps_packed(@v, %1) : f32[2,8]
+  %3 = call_dps_packed(@b, %2) : f32[2,8]
+  %4 = call_dps_packed(@w, %3) : f32[16]
+  return %4
+})",
+                                        {external("a", {}), external("b", {{0, 0}})});
+  EXPECT_EQ(module.function("main").attrs.ints("arena_offsets"), (Ints{-2, 0, 0, -1, -2}));
+  EXPECT_EQ(module.function("main").attrs.i("arena_bytes"), 64);
+}
+
+TEST(PlanMemory, KeepsAValueWhileAViewOfItIsRead) {
+  const IRModule module = planned_views(R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@a, %x) : f32[16]
+  %1 = call_dps_packed(@v, %0) : f32[4,4]
+  %2 = call_dps_packed(@b, %0) : f32[16]
+  %3 = call_dps_packed(@c, %2) : f32[16]
+  %4 = call_dps_packed(@d, %3, %1) : f32[16]
+  return %4
+})",
+                                        {external("b", {{0, 0}}), external("c", {})});
+  const Ints offsets = module.function("main").attrs.ints("arena_offsets");
+  EXPECT_EQ(offsets[1], offsets[0]);
+  EXPECT_NE(offsets[2], offsets[0]) << "in place, though @d reads the view";
+  EXPECT_NE(offsets[3], offsets[0]);
+}
+
+TEST(PlanMemory, CopiesAViewOfAParameterThatIsAResult) {
+  const IRModule module = planned_views(R"(
+fn main(%x: f32[16]) {
+  %0 = call_dps_packed(@v, %x) : f32[4,4]
+  %1 = call_dps_packed(@a, %x) : f32[16]
+  %2 = call_dps_packed(@w, %1) : f32[4,4]
+  return %0, %1, %2
+})",
+                                        {external("a", {})});
+  EXPECT_EQ(module.function("main").attrs.ints("arena_offsets"), (Ints{-1, -1, -1}));
+}
+
 // Bounds whose products fit in no memory cost nothing: each run has the bytes of its sizes.
 TEST(PlanMemory, GivesValuesOfOpenSizesBlocks) {
   IRModule module = planned(R"(

@@ -121,12 +121,13 @@ TEST(Power, OfF64HasShortFormsOfOneRounding) {
 }
 
 TEST(Power, OfOneNumberInMemoryCallsNoFunction) {
-  auto listed = llvm_plugin::list_kernel(
-      loops_of<float>(4096, Exponent::kOneNumber, 0, te::LoopKind::kVectorized),
-      test::this_machine(), {});
-  ASSERT_TRUE(listed.ok());
-  EXPECT_EQ(listed->llvm.find("@powf"), std::string::npos);
-  EXPECT_NE(listed->llvm.find("switch i32"), std::string::npos);
+  for (te::LoopKind kind : {te::LoopKind::kSerial, te::LoopKind::kVectorized}) {
+    auto listed = llvm_plugin::list_kernel(loops_of<float>(4096, Exponent::kOneNumber, 0, kind),
+                                           test::this_machine(), {});
+    ASSERT_TRUE(listed.ok());
+    EXPECT_EQ(listed->llvm.find("@powf"), std::string::npos);
+    EXPECT_NE(listed->llvm.find("switch i32"), std::string::npos);
+  }
 }
 
 TEST(Remainder, OfF32IsExact) {

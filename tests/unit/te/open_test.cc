@@ -218,16 +218,17 @@ TEST(OpenSizes, LanesBeyondASmallSizeStoreNothing) {
   EXPECT_NE(print(all).find("< rest"), std::string::npos) << print(all);
 }
 
-// Rows that are written out are one tile of 5, not tiles of 4 and 1 that read w twice.
+// Rows that are written out are one tile of 5, not tiles of 4 and 1 that read w twice; the last 16
+// are two tiles of 8, not of 13 and 3.
 TEST(OpenSizes, FewRowsAreOneTile) {
   const std::string steps =
       "split(y, i1, 13); reorder(y, i0, i1.o, i1.i, i2); compute_at(s, y, i1.o); "
       "reorder(s, i0, r0, i1, i2); unroll(y, i1.i); unroll(s, i1); vectorize(s, i2)";
   expect_same(product, steps);
   const std::string text = print(lowered(product(open_extents()), steps));
-  for (int rows : {1, 2, 3, 4, 5, 6, 7, 8, 13})
+  for (int rows = 1; rows <= 13; ++rows)
     EXPECT_NE(text.find(cat(": f32[1, ", rows, ", 16]\n")), std::string::npos) << rows << text;
-  EXPECT_EQ(text.find(": f32[1, 9, 16]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("for part in 0..("), std::string::npos) << text;
 }
 
 Expr simplified(const Expr& x) { return simplify(x); }

@@ -111,6 +111,14 @@ TEST(Reductions, OfShortRowsSumInLanes) {
   EXPECT_GE(count(text, "vectorized r0.i in 0..8 {"), 1u) << text;
 }
 
+// Rows of three elements fill no vector: the lanes are rows.
+TEST(Reductions, OfRowsShorterThanAVectorHaveRowsAsLanes) {
+  OpCase c{"sum_square", DType::kF32, {40, 64, 3}, {{"axes", Ints{2}}}};
+  c.has_short_vectors = true;
+  const std::string text = te::print(loops_of(c).function);
+  EXPECT_GE(count(text, "vectorized i1"), 1u) << text;
+}
+
 // Roots of the variances are vectors of several rows, not a number in each row.
 TEST(Reductions, OfShortRowsAreSharedStepByStep) {
   OpCase c{"layer_norm", DType::kF32, {8000, 13}, {}};

@@ -46,6 +46,33 @@ TEST(OpenOps, OfTheBest) {
   });
 }
 
+TEST(OpenOps, OfBlocksOfCells) {
+  for (const char* mode : {"DCR", "CRD"}) {
+    const auto attrs = cat(" {blocksize=2, mode=\"", mode, "\"}\n");
+    expect_all({{"B", 1, 3}, {"H", 1, 9}, {"W", 1, 20}}, [&](auto& d) {
+      return cat("fn main(%x: f32[", d[0], ",8,", d[1], ",", d[2], "]) {\n",
+                 "  %0 = depth_to_space(%x)", attrs, "  %1 = space_to_depth(%0)", attrs,
+                 "  return %0, %1\n}\n");
+    });
+  }
+}
+
+TEST(OpenOps, OfTilesDeterminantsAndRanges) {
+  expect_all(kOpenRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",3]) {\n",
+               "  %0 = tile(%x) {repeats=[2,3,1]}\n  return %0\n}\n");
+  });
+  expect_all(kOpenRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], ",3,3]) {\n",
+               "  %0 = det(%x)\n  return %0\n}\n");
+  });
+  expect_all(kOpenRows, [](auto& d) {
+    return cat("fn main(%x: f32[", d[0], ",", d[1], "]) {\n",
+               "  %0 = argmax(%x) {axis=1}\n",
+               "  %1 = check_range(%0) {end=19, of=\"gather.indices\"}\n  return %1\n}\n");
+  });
+}
+
 TEST(OpenOps, OfTransforms) {
   expect_all(kOpenRows, [](auto& d) {
     return cat("fn main(%x: f32[", d[0], ",", d[1], ",12,1]) {\n",

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "byoc/te/rewrite.h"
 #include "byoc/te/simplify.h"
 #include "plugins/llvm/analysis/intrinsics.h"
 #include "plugins/llvm/analysis/walk.h"
@@ -97,26 +98,28 @@ std::vector<Prefetched> prefetched_in(const te::LoopFunction& function) {
 
 // Appends the lines of 16 elements that the iterations of `loops` from `k` on prefetch, others as
 // `at` has them.
-void add_lines(const Prefetched& found, size_t k, te::Ranges& at, std::set<int64_t>& out) {
+void add_lines(const Prefetched& found, size_t k, te::Ranges& at, te::Substitution& sizes,
+               std::set<int64_t>& out) {
   if (k == found.loops.size()) {
-    const te::Interval element = te::bounds_of(found.element, at);
+    const te::Interval element = te::bounds_of(sizes(found.element), at);
     ASSERT_EQ(element.lo, element.hi);
     out.insert(element.lo / 16);
     return;
   }
   const te::For& loop = *found.loops[k];
-  for (int64_t i = 0; i < *te::as_int(loop.extent); ++i) {
+  for (int64_t i = 0; i < *te::as_int(te::simplify(sizes(loop.extent))); ++i) {
     at[loop.var.id()] = {i, i};
-    add_lines(found, k + 1, at, out);
+    add_lines(found, k + 1, at, sizes, out);
   }
 }
 
-// Returns the lines that the tiles of the first panel prefetch.
-std::set<int64_t> lines_of(const std::vector<Prefetched>& all) {
+// Returns the lines that the tiles of the first panel prefetch, with these sizes.
+std::set<int64_t> lines_of(const std::vector<Prefetched>& all, te::VarMap at_sizes = {}) {
   std::set<int64_t> out;
+  te::Substitution sizes(std::move(at_sizes));
   for (const Prefetched& found : all) {
     te::Ranges at = {{found.loops[0]->var.id(), {0, 0}}};
-    add_lines(found, 1, at, out);
+    add_lines(found, 1, at, sizes, out);
   }
   return out;
 }
@@ -203,7 +206,7 @@ TEST(Prefetch, OfAnotherPanelIsNotSharedWithTheNextTile) {
 }
 
 // Returns tiles of rows a[tiles, 4, 128], each of which reads every panel of weights w[8, 128, 16].
-te::LoopFunction tiles_of_rows(int64_t tiles) {
+te::LoopFunction tiles_of_rows(const Expr& tiles) {
   te::Tensor a("a", DType::kF32, {tiles, 4, 128}), w("w", DType::kF32, {8, 128, 16}),
       y("y", DType::kF32, {8, tiles * 4, 16});
   auto sum = [&](Expr p, Expr t, Expr r, Expr c) {
@@ -235,6 +238,23 @@ TEST(Prefetch, IsOfThePanelThatTilesOfRowsShare) {
   const std::vector<Prefetched> found = prefetched_in(function);
   for (const Prefetched& one : found) EXPECT_EQ(one.tensor, function.inputs[1]);
   expect_next_panel(lines_of(found), 128);
+}
+
+// A run of one tile prefetches all of the next panel, and the tiles of others their parts of it.
+TEST(Prefetch, IsSharedByTheTilesOfEachRun) {
+  const auto lines_at = [](int64_t most, int64_t count) {
+    const te::Var size = te::Var::size("N", 1, most);
+    const te::LoopFunction function = with_prefetches(tiles_of_rows(size));
+    return lines_of(prefetched_in(function), {{size.id(), Expr(count)}});
+  };
+  for (int64_t count : {1, 2}) expect_next_panel(lines_at(2, count), 128);
+  for (int64_t count : {1, 3, 9, 40}) {
+    const std::set<int64_t> lines = lines_at(40, count);
+    EXPECT_EQ(*lines.begin(), 128);
+    const auto fetched = static_cast<int64_t>(lines.size());
+    EXPECT_GE(fetched, 8 * count * (16 / (count + 1))) << count;
+    EXPECT_LE(fetched, 128) << "or the last tiles have no part";
+  }
 }
 
 TEST(Prefetch, IsLeftOutWhereManyTilesShareAPanel) {
