@@ -47,6 +47,19 @@ class Finder {
   Status add_plugin(const std::string& id) {
     BYOC_TRY(const Plugin* plugin, context_.plugins->get(id));
     out_.plugins.push_back(plugin);
+    out_.place_of.push_back(kHostPlace);
+    no_device_.push_back("");
+    if (plugin->device_table() == nullptr) return {};
+    if (plugin->devices().empty()) {
+      const Status& status = plugin->devices_status();
+      no_device_.back() = cat("it has no device here", status.ok() ? "" : ": ", status.message());
+    } else if (out_.links.size() == kMostDevices) {
+      no_device_.back() = cat("the choice by cost has at most ", kMostDevices, " devices");
+    } else {
+      out_.links.push_back(costs_.machine.link_of(plugin->id(), version_and_build(*plugin),
+                                                  plugin->devices()[0].id));
+      out_.place_of.back() = static_cast<uint8_t>(out_.links.size());
+    }
     return {};
   }
   // Reads the rules of the function, of its ops and of the user; the last of equal ones count.
@@ -87,6 +100,21 @@ class Finder {
     out_.refusals.push_back({node, plugin, std::move(what), std::move(reason)});
   }
 
+  // Returns the reason for which the plugin's device cannot run these ops, "" when there is none.
+  std::string without_device(uint32_t plugin, std::span<const uint32_t> nodes) const {
+    if (!no_device_[plugin].empty()) return no_device_[plugin];
+    if (out_.place_of[plugin] == kHostPlace) return "";
+    auto is_sized = [](TypeId type) { return size_bytes(*type).ok(); };
+    for (uint32_t node : nodes) {
+      const Node& n = function_.nodes[node];
+      bool fits = true;
+      for (size_t k = 0; k < n.types.size(); ++k) fits &= is_sized(n.types[k]);
+      for (ValueId arg : function_.args(n)) fits &= is_sized(function_.type(arg));
+      if (!fits) return "the choice by cost gives devices no open sizes";
+    }
+    return "";
+  }
+
   // Returns the rule that keeps the plugin from these ops, "" when there is none.
   std::string forbidden(const Plugin& plugin, std::span<const uint32_t> nodes) const {
     if (rules_.empty() && own_rules_.empty()) return "";
@@ -110,7 +138,9 @@ class Finder {
       at->second = costs_.of(plugin, candidate.verdict, work, candidate.text);
     }
     candidate.cost = at->second;
-    if (std::string rule = forbidden(plugin, nodes); !rule.empty()) {
+    std::string rule = forbidden(plugin, nodes);
+    if (rule.empty()) rule = without_device(candidate.plugin, nodes);
+    if (!rule.empty()) {
       candidate.cost = {CandidateCost::kForbiddenByRule, std::numeric_limits<double>::infinity(),
                         std::move(rule)};
     }
@@ -277,6 +307,7 @@ class Finder {
   Judge judge_;
   UseCounts uses_;
   Annotations annotations_;
+  std::vector<std::string> no_device_;  // per plugin: why its device runs nothing
   Rules rules_;
   std::unordered_map<std::string, Rules> own_rules_;  // by the text of the attribute; with rules_
   Candidates out_;

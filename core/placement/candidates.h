@@ -3,6 +3,7 @@
 // All ways to run the ops of a function: every plugin judges every op and every match, and the
 // refusals are kept.
 #include "byoc/pass/pattern.h"
+#include "core/placement/copies/copies.h"
 #include "core/placement/costs.h"
 #include "core/region/judge.h"
 
@@ -33,6 +34,9 @@ struct Candidates {
   /// The plugins that are offered ops, in order of priority; then the default codegens.
   std::vector<const Plugin*> plugins;
   size_t first_default = 0;  // index of the first default codegen
+  /// The place of each plugin's values: kHostPlace, or the number of its device from 1.
+  std::vector<uint8_t> place_of;
+  std::vector<Link> links;  // of devices 1, 2, ...
   std::vector<Candidate> all;
   std::vector<Match> matches;
   std::vector<std::vector<uint32_t>> of_node;  // in `all`; empty: not for the solver

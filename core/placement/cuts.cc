@@ -23,7 +23,7 @@ class Cuts {
         choice_(function.nodes.size(), kNone),
         level_(function.nodes.size(), 0),
         sets_(function.nodes.size()) {
-    BYOC_CHECK(state.size() == placement.node_of_state.size(), "a state per node of the problem");
+    BYOC_CHECK(state.size() >= placement.node_of_state.size(), "a state per op");
     for (uint32_t v = 0; v < placement.node_of_state.size(); ++v) {
       const uint32_t node = placement.node_of_state[v];
       BYOC_CHECK(state[v] < candidates_.of_node[node].size(), "node ", node, " has no candidate ",
@@ -122,8 +122,9 @@ class Cuts {
       if (plugin(edge.from) != plugin(edge.to)) {
         if (has_regions(edge.to)) blamed_.emplace_back(region, sets_.find(edge.from));
       } else if (has_regions(edge.to) && sets_.find(edge.from) != region) {
-        const double ns = costs_.border_factor * costs_.machine.call_ns +
-                          move_ns(function_, costs_, edge.producer, edge.reader, kReorders);
+        double ns = costs_.border_factor * costs_.machine.call_ns;
+        if (candidates_.place_of[plugin(edge.to)] == kHostPlace)
+          ns += move_ns(function_, costs_, edge.producer, edge.reader, kReorders);
         cut_ns_[region] += ns;
         total_ns_ += ns;
       }
@@ -147,8 +148,9 @@ class Cuts {
 // Adds what nodes pay to their states of other plugins than the payee.
 void add_penalties(const std::vector<Cuts::Penalty>& penalties, const FunctionPlacement& placement,
                    Problem& problem) {
-  BYOC_CHECK(problem.size() == placement.node_of_state.size(), "the problem is of the placement");
-  for (uint32_t v = 0; v < problem.size(); ++v) {
+  BYOC_CHECK(problem.size() == placement.node_of_state.size() + placement.copies.size(),
+             "the problem is of the placement");
+  for (uint32_t v = 0; v < placement.node_of_state.size(); ++v) {
     const uint32_t node = placement.node_of_state[v];
     if (penalties[node].payee == kNone) continue;
     const Cost cost = to_cost(penalties[node].ns);

@@ -15,6 +15,10 @@ double free_ns(const FunctionPlacement& placement) {
   for (Cost& cost : problem.matrix) {
     if (cost < kForbidden) cost = std::min<Cost>(cost, 0);  // what fusion saves stays
   }
+  for (size_t v = placement.node_of_state.size(); v < problem.size(); ++v) {  // copies
+    for (size_t k = problem.first_state[v]; k < problem.first_state[v + 1]; ++k)
+      problem.cost[k] = 0;
+  }
   return to_ns(solve(problem).bound);
 }
 
@@ -23,9 +27,8 @@ double free_ns(const FunctionPlacement& placement) {
 double alone_ns(const FunctionPlacement& placement, uint32_t plugin) {
   const Candidates& candidates = placement.candidates;
   BYOC_CHECK(plugin < candidates.plugins.size(), "functions have the same plugins");
-  BYOC_CHECK(placement.node_of_state.size() == placement.problem.size(), "each state has a node");
   Problem problem = placement.problem;
-  for (uint32_t v = 0; v < problem.size(); ++v) {
+  for (uint32_t v = 0; v < placement.node_of_state.size(); ++v) {
     const std::vector<uint32_t>& list = candidates.of_node[placement.node_of_state[v]];
     const bool takes = std::ranges::any_of(list, [&](uint32_t index) {
       const Candidate& one = candidates.all[index];

@@ -91,6 +91,14 @@ bool Machine::has_times(std::string_view plugin, std::string_view version) const
   });
 }
 
+Link Machine::link_of(const std::string& plugin, const std::string& version,
+                      uint32_t device) const {
+  for (const Link& link : links) {
+    if (link.plugin == plugin && link.version == version && link.device == device) return link;
+  }
+  return {plugin, version, device, {}, {}, false};
+}
+
 double Machine::predicted_ns(std::string_view plugin, const Work& work) const {
   if (work.op_class == OpClass::kFree) return 0;
   const double roofline = roofline_ns(work);
@@ -120,7 +128,35 @@ void use_machine(const byoc_machine& description, Machine& machine) {
   machine.reorder_gb_per_s = kReorder * machine.cache_gb_per_s;
 }
 
+namespace {
+
+Json to_json(const Link::Direction& direction) {
+  return {{"latency_ns", direction.latency_ns}, {"gb_per_s", direction.gb_per_s}};
+}
+
+Status read_link(const Json& row, std::vector<Link>& out) {
+  Link link{row.at("plugin"), row.at("version"), row.at("device"), {}, {}, true};
+  for (const auto& [name, direction] : {std::pair("in", &link.in), std::pair("out", &link.out)}) {
+    direction->latency_ns = row.at(name).at("latency_ns");
+    direction->gb_per_s = row.at(name).at("gb_per_s");
+    if (!(direction->latency_ns >= 0 && direction->gb_per_s > 0))
+      return calibration_error(cat("the link of ", link.plugin, " takes no positive time"));
+  }
+  out.push_back(std::move(link));
+  return {};
+}
+
+}  // namespace
+
 Json to_json(const Machine& machine) {
+  Json links = Json::array();
+  for (const Link& link : machine.links) {
+    links.push_back({{"plugin", link.plugin},
+                     {"version", link.version},
+                     {"device", link.device},
+                     {"in", to_json(link.in)},
+                     {"out", to_json(link.out)}});
+  }
   Json samples = Json::array();
   for (const Sample& sample : machine.samples) {
     samples.push_back({{"plugin", sample.plugin},
@@ -139,7 +175,8 @@ Json to_json(const Machine& machine) {
           {"memory_gb_per_s", machine.memory_gb_per_s},
           {"reorder_gb_per_s", machine.reorder_gb_per_s},
           {"call_ns", machine.call_ns},
-          {"samples", samples}};
+          {"samples", samples},
+          {"links", links}};
 }
 
 Result<Machine> machine_from_json(const Json& json) {
@@ -170,6 +207,8 @@ Result<Machine> machine_from_json(const Json& json) {
       sample.work.op_class = class_of_name(row.at("class").get<std::string>());
       out.samples.push_back(std::move(sample));
     }
+    if (!json.contains("links")) return out;  // earlier versions measured none
+    for (const Json& row : json.at("links")) BYOC_TRY_STATUS(read_link(row, out.links));
   } catch (const Json::exception& e) {
     return calibration_error(cat("a member is missing or of another kind: ", e.what()));
   }

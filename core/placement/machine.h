@@ -7,6 +7,7 @@
 
 #include "byoc/base/json.h"
 #include "core/measure/store/this_machine.h"
+#include "core/placement/copies/link.h"
 #include "core/placement/work.h"
 
 namespace byoc::placement {
@@ -27,6 +28,7 @@ struct Machine {
   double reorder_gb_per_s = 10;  // of tensors whose layout changes at a border
   double call_ns = 300;          // of a kernel
   std::vector<Sample> samples;   // in order of measurement
+  std::vector<Link> links;       // of devices, as they were measured
   bool is_calibrated() const { return !samples.empty(); }
 
   /// Returns the least time of the work on this machine, ns.
@@ -42,6 +44,8 @@ struct Machine {
   bool has_times(std::string_view plugin, std::string_view version) const;
   /// Returns whether there are samples of that version of the plugin.
   bool has_samples(std::string_view plugin, std::string_view version) const;
+  /// Returns the link of a device of that version of the plugin: as measured, else as assumed.
+  Link link_of(const std::string& plugin, const std::string& version, uint32_t device) const;
 };
 
 using measure::machine_name;

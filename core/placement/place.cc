@@ -42,6 +42,11 @@ class Builder {
       if (!candidates_of(node).empty()) add_node(node);
     }
     for (uint32_t node : out_.node_of_state) add_edges(node);
+    const PlacedOps ops{function_, out_.problem_of, out_.candidates.links,
+                        [&](uint32_t v, uint32_t state) {
+                          return place(candidates_of(out_.node_of_state[v])[state]);
+                        }};
+    out_.copies = add_copies(ops, out_.problem);
   }
 
  private:
@@ -49,6 +54,7 @@ class Builder {
     return out_.candidates.of_node[node];
   }
   const Candidate& candidate(uint32_t index) const { return out_.candidates.all[index]; }
+  uint32_t place(uint32_t index) const { return out_.candidates.place_of[candidate(index).plugin]; }
 
   void add_node(uint32_t node) {
     std::vector<Cost> states;
@@ -85,7 +91,7 @@ class Builder {
     const std::vector<uint32_t> from = producers(node);
     for (uint32_t u : from) {
       const double call = costs_.machine.call_ns / static_cast<double>(from.size());
-      const double border = costs_.border_factor * call + move_ns(function_, costs_, u, node, 1);
+      const Border border{costs_.border_factor * call, move_ns(function_, costs_, u, node, 1)};
       add_edge(u, node, border, u == from.back() ? saved_by_fusion(u, node) : 0);
     }
   }
@@ -105,7 +111,12 @@ class Builder {
     return 0;
   }
 
-  void add_edge(uint32_t u, uint32_t v, double border, double saved) {
+  // The cost of a value between two plugins: a call, and the move where both are on the host.
+  struct Border {
+    double call_ns, move_ns;
+  };
+
+  void add_edge(uint32_t u, uint32_t v, const Border& border, double saved) {
     const auto &rows = candidates_of(u), &columns = candidates_of(v);
     entries_.clear();
     for (uint32_t a : rows) {
@@ -130,14 +141,17 @@ class Builder {
     return one.cost.source != CandidateCost::kAnalytic;
   }
 
-  Cost entry(uint32_t u, uint32_t v, uint32_t a, uint32_t b, double border, double saved) const {
+  Cost entry(uint32_t u, uint32_t v, uint32_t a, uint32_t b, const Border& border,
+             double saved) const {
     if (a == b) return 0;
     const Candidate &one = candidate(a), &two = candidate(b);
     if (covers(one, v) || covers(two, u)) return kForbidden;  // a match is chosen as a whole
     if (one.is_rest && two.is_rest) return -to_cost(saved);
     if (one.plugin == two.plugin) return 0;
     const bool is_sure = is_known(one) && is_known(two);
-    return to_cost(is_sure ? border : kDoubt * border);
+    const bool is_copied = place(a) != kHostPlace || place(b) != kHostPlace;
+    const double ns = border.call_ns + (is_copied ? 0 : border.move_ns);
+    return to_cost(is_sure ? ns : kDoubt * ns);
   }
 
   const IRModule& module_;
@@ -214,6 +228,38 @@ Cost to_cost(double ns) {
   return static_cast<Cost>(std::min(ns * kPicoseconds, static_cast<double>(kMostCost)));
 }
 
+std::vector<CopiedValue> copies_of(const FunctionPlacement& placement,
+                                   std::span<const uint8_t> state) {
+  const size_t ops = placement.node_of_state.size();
+  BYOC_CHECK(state.size() == ops + placement.copies.size(), "a state per node of the problem");
+  std::vector<CopiedValue> out;
+  for (size_t k = 0; k < placement.copies.size(); ++k) {
+    for (const CopiedValue& copy :
+         copies_of(placement.copies[k], state[ops + k], placement.candidates.links))
+      out.push_back(copy);
+  }
+  return out;
+}
+
+void add_copy_states(const FunctionPlacement& placement, std::vector<uint8_t>& state) {
+  const Problem& problem = placement.problem;
+  const size_t ops = placement.node_of_state.size();
+  BYOC_CHECK(state.size() == ops, "a state per op");
+  std::vector<std::vector<Cost>> sums;
+  for (size_t v = ops; v < problem.size(); ++v) {
+    const auto costs = problem.costs(static_cast<uint32_t>(v));
+    sums.emplace_back(costs.begin(), costs.end());
+  }
+  for (const Problem::Edge& edge : problem.edges) {
+    if (edge.v < ops) continue;  // between two ops
+    std::vector<Cost>& sum = sums[edge.v - ops];
+    for (size_t k = 0; k < sum.size(); ++k)
+      sum[k] = add(sum[k], problem.entries(edge)[state[edge.u] * sum.size() + k]);
+  }
+  for (const std::vector<Cost>& sum : sums)
+    state.push_back(static_cast<uint8_t>(std::ranges::min_element(sum) - sum.begin()));
+}
+
 Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
                                          const std::vector<std::string>& plugins,
                                          const Costs& costs, const PassContext& context) {
@@ -231,14 +277,14 @@ Result<FunctionPlacement> place_candidates(const IRModule& module, Symbol name,
   BYOC_CHECK(out.candidates.of_node.size() == function.nodes.size(), "the candidates are of ",
              out.candidates.of_node.size(), " nodes, @", name, " has ", function.nodes.size());
   Builder(module, function, costs, out).run();
-  for (uint32_t v = 0; v < out.problem.size(); ++v) {
+  for (uint32_t v = 0; v < out.node_of_state.size(); ++v) {
     const auto states = out.problem.costs(v);
     if (std::all_of(states.begin(), states.end(), [](Cost c) { return c >= kForbidden; }))
       return no_plugin(module, function, out, out.node_of_state[v]);
   }
   solve_with_cuts(function, costs, out);
   out.chosen.assign(function.nodes.size(), kNone);
-  for (uint32_t v = 0; v < out.problem.size(); ++v) {
+  for (uint32_t v = 0; v < out.node_of_state.size(); ++v) {
     const uint32_t node = out.node_of_state[v];
     BYOC_CHECK(out.solution.state[v] < out.candidates.of_node[node].size(), "node ", node,
                " has no candidate ", int{out.solution.state[v]});
@@ -302,13 +348,15 @@ Result<Function> apply_placement(IRModule& module, const FunctionPlacement& plac
 
 namespace {
 
-double border_ns(const Problem& problem, const Solution& solution, uint32_t v) {
+// The nodes of `problem` from `ops` on are copies, which pay by themselves.
+double border_ns(const Problem& problem, const Solution& solution, uint32_t v, size_t ops) {
   double sum = 0;
   for (const Problem::Edge& edge : problem.edges) {
     if (edge.u != v && edge.v != v) continue;
     const size_t row = solution.state[edge.u], column = solution.state[edge.v];
     const Cost cost = problem.matrix[edge.matrix + row * problem.states(edge.v) + column];
     if (cost > 0) sum += to_ns(cost);
+    if (edge.v >= ops) sum += to_ns(problem.costs(edge.v)[column]);
   }
   return sum;
 }
@@ -327,7 +375,8 @@ std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32
       if (state != k) forced.cost[forced.first_state[v] + state] = kForbidden;
     }
     const Solution solution = solve(forced);
-    out.push_back({candidates[k], to_ns(solution.cost), border_ns(forced, solution, v)});
+    out.push_back({candidates[k], to_ns(solution.cost),
+                   border_ns(forced, solution, v, placement.node_of_state.size())});
   }
   return out;
 }
@@ -335,7 +384,9 @@ std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32
 double border_ns(const FunctionPlacement& placement, uint32_t node) {
   BYOC_CHECK(node < placement.problem_of.size(), "@", placement.function, " has no node ", node);
   const uint32_t v = placement.problem_of[node];
-  return v == kNone ? 0 : border_ns(placement.problem, placement.solution, v);
+  return v == kNone
+             ? 0
+             : border_ns(placement.problem, placement.solution, v, placement.node_of_state.size());
 }
 
 }  // namespace byoc::placement

@@ -10,15 +10,24 @@ namespace byoc::placement {
 struct FunctionPlacement {
   Symbol function;
   Candidates candidates;
-  std::vector<uint32_t> node_of_state;  // node of the function per node of the problem
+  std::vector<uint32_t> node_of_state;  // node of the function per op of the problem
   std::vector<uint32_t> problem_of;     // the opposite; kNone
-  Problem problem;
+  Problem problem;                      // of the ops, then of `copies`
+  std::vector<CopyNode> copies;         // values that the host and devices may use
   Solution solution;
   std::vector<uint32_t> chosen;  // per node of the function: candidate, or kNone
 };
 
+/// Returns the copies between the host and devices that a run of the function makes.
+std::vector<CopiedValue> copies_of(const FunctionPlacement& placement,
+                                   std::span<const uint8_t> state);
+
+/// Appends the states of `placement.copies` that cost least with these states of the ops.
+void add_copy_states(const FunctionPlacement& placement, std::vector<uint8_t>& state);
+
 /// Solves for one function: nodes cost what their candidates cost, and an edge between two ops of
-/// different plugins costs a call and the move of the value (docs/placement.md, "Costs"). Errors:
+/// different plugins costs a call and the move of the value (docs/placement.md, "Costs"). A value
+/// that crosses the border to a device is copied once. Errors:
 /// slug "placement-rule" when rules leave an op without a plugin.
 Result<FunctionPlacement> place_function(IRModule& module, Symbol name,
                                          const std::vector<std::string>& plugins,
@@ -46,11 +55,12 @@ Cost to_cost(double ns);
 struct Alternative {
   uint32_t candidate = 0;
   double total_ns = 0;   // of the whole function, with all other ops chosen anew
-  double border_ns = 0;  // of the borders of the op then
+  double border_ns = 0;  // of the borders of the op then, with the copies of its values
 };
 /// Returns, for each candidate of the op, the least cost of the function with that candidate.
 std::vector<Alternative> alternatives(const FunctionPlacement& placement, uint32_t node);
-/// Returns the cost of the borders between this op and its neighbours, ns.
+/// Returns the cost of the borders between this op and its neighbours, and of the copies of what it
+/// reads and makes, ns.
 double border_ns(const FunctionPlacement& placement, uint32_t node);
 
 }  // namespace byoc::placement

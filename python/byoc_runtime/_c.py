@@ -104,6 +104,15 @@ byoc_run e p p z p z
 byoc_context_take_inputs e p p z
 byoc_context_output_shape e p z p p
 byoc_context_free v p
+byoc_session_device_count z p
+byoc_session_device e p z p
+byoc_session_input_device i p z
+byoc_session_output_device i p z
+byoc_device_memory_new e p z z p
+byoc_device_memory_data p p
+byoc_device_memory_write e p p z
+byoc_device_memory_read e p p z
+byoc_device_memory_free v p
 byoc_session_state_count z p
 byoc_session_state e p z p
 byoc_session_state_output t p z

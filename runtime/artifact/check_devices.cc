@@ -61,8 +61,7 @@ Status check_placement(const Executable& executable, const Step& step,
 Status check_device_place(const Program& program, const Place& place, const TensorSpec& type) {
   if (place.index >= program.devices.size())
     return bad_executable(cat("device ", place.index, " of ", program.devices.size()));
-  if (type.is_open() || type.counted != 0)
-    return bad_executable(cat("a value of type ", type, " on a device"));
+  if (type.counted != 0) return bad_executable(cat("a value of type ", type, " on a device"));
   BYOC_TRY(const int64_t size, size_bytes(type));
   const uint64_t arena = program.devices[place.index].arena_bytes;
   uint64_t end;

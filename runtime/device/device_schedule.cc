@@ -105,7 +105,8 @@ class Scheduler {
     const bool within_call = !is_copy && place.kind != Place::kDevice;
     const uint32_t queue = within_call ? StepOrder::kHost : orders_[k].queue;
     uint64_t begin = place.offset, end = UINT64_MAX;
-    if (!step.types[a].is_open()) end = begin + static_cast<uint64_t>(*size_bytes(step.types[a]));
+    if (!step.types[a].is_open() || place.kind == Place::kDevice)  // there by the bounds
+      end = begin + static_cast<uint64_t>(*size_bytes(step.types[a]));
     if (begin == end) return;
     // Blocks of a packed arena share bytes as the sizes of a run have it: all of them are one.
     if (place.kind == Place::kArena && !program_.packing.empty()) begin = 0, end = UINT64_MAX;

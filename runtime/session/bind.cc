@@ -31,6 +31,12 @@ bool is_aligned(const std::byte* data) {
   return reinterpret_cast<uintptr_t>(data) % Buffer::kAlignment == 0;
 }
 
+bool is_on_device(const DLTensor& view) { return view.device.device_type != kDLCPU; }
+
+bool is_aligned_there(const DLTensor& view) {
+  return reinterpret_cast<uintptr_t>(data_of(view)) % kDeviceAlignment == 0;
+}
+
 /// `ranges` are sorted and do not overlap each other.
 bool overlaps_any(const std::vector<ByteRange>& ranges, ByteRange range) {
   auto after = std::partition_point(ranges.begin(), ranges.end(),
@@ -50,7 +56,8 @@ class Binder {
     for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(check_output(outputs[k], k));
     BYOC_TRY_STATUS(sort_outputs(outputs));
     for (size_t k = 0; k < inputs.size(); ++k)
-      BYOC_TRY_STATUS(check_view("input", inputs[k], inputs_of_run()[k]));
+      BYOC_TRY_STATUS(check("input", inputs[k], inputs_of_run()[k]));
+    if (context_.given) context_.given->begin();
     if (context_.open && !context_.is_fitted) BYOC_TRY_STATUS(fit_sizes(context_));
     for (size_t k = 0; k < outputs.size(); ++k) BYOC_TRY_STATUS(bind_output(outputs[k], k));
     for (size_t k = 0; k < inputs.size(); ++k) BYOC_TRY_STATUS(bind_input(inputs[k], k));
@@ -80,8 +87,29 @@ class Binder {
     return static_cast<void*>(context_.staging.get() + context_.staging_offsets[value]);
   }
 
+  /// Checks a view as if it were on the host. Views on a device of the program are compact.
+  Status check(const char* kind, const DLTensor& view, const NamedTensor& wanted) const {
+    if (!is_on_device(view) || !context_.given) return check_view(kind, view, wanted);
+    BYOC_TRY_STATUS(context_.given->find(kind, wanted.name, view.device).status());
+    if (context_.open)
+      return refuse(cat(kind, "-data"),
+                    cat("\"", wanted.name,
+                        "\" is on a device; the program has open sizes, and takes tensors in the "
+                        "CPU's memory"));
+    DLTensor here = view;
+    here.device = {kDLCPU, 0};
+    BYOC_TRY_STATUS(check_view(kind, here, wanted));
+    if (wanted.type.counted != 0)
+      return refuse(cat(kind, "-data"), cat("\"", wanted.name,
+                                            "\" has sizes that runs count; it is in the CPU's "
+                                            "memory, not on a device"));
+    if (is_compact(view)) return {};
+    return refuse(cat(kind, "-shape"),
+                  cat("\"", wanted.name, "\" has strides; tensors on a device are compact"));
+  }
+
   Status check_output(const DLTensor& view, size_t k) const {
-    BYOC_TRY_STATUS(check_view("output", view, outputs_of_run()[k]));
+    BYOC_TRY_STATUS(check("output", view, outputs_of_run()[k]));
     if (is_compact(view)) return {};
     return refuse("output-shape", cat("\"", program_.outputs[k].name,
                                       "\" has strides; outputs are written compactly"));
@@ -89,6 +117,7 @@ class Binder {
 
   Status bind_output(const DLTensor& view, size_t k) {
     size_t value = program_.inputs.size() + k;
+    if (is_on_device(view)) return bind_device_output(view, k);
     context_.values[value] = data_of(view);
     if (is_aligned(data_of(view))) return {};
     BYOC_TRY(context_.values[value], staging(value));
@@ -111,7 +140,31 @@ class Binder {
     return {};
   }
 
+  Status bind_device_output(const DLTensor& view, size_t k) {
+    const size_t value = program_.inputs.size() + k;
+    const ArgumentUse& use = context_.session->argument_uses[value];
+    BYOC_TRY(const uint32_t device, context_.given->find("output", "", view.device));
+    BYOC_TRY(context_.values[value], staging(value));
+    if (!GivenArguments::needs_host(use, device))
+      context_.given->take(use, device, data_of(view), is_aligned_there(view));
+    return {};
+  }
+
+  Status bind_device_input(const DLTensor& view, size_t k) {
+    const ArgumentUse& use = context_.session->argument_uses[k];
+    BYOC_TRY(const uint32_t device, context_.given->find("input", "", view.device));
+    if (overlaps_any(context_.output_ranges, range_of(view)))
+      return refuse("output-overlap",
+                    cat("input \"", program_.inputs[k].name, "\" and an output share memory"));
+    BYOC_TRY(context_.values[k], staging(k));
+    context_.given->take(use, device, data_of(view), is_aligned_there(view));
+    if (!GivenArguments::needs_host(use, device) || bytes_of(view) == 0) return {};
+    return context_.given->device(device).copy(
+        {context_.values[k], data_of(view), false, true, bytes_of(view)}, nullptr);
+  }
+
   Status bind_input(const DLTensor& view, size_t k) {
+    if (is_on_device(view)) return bind_device_input(view, k);
     context_.values[k] = data_of(view);
     const bool is_state = k >= program_.run_inputs();  // which may be the memory of its output
     const bool direct = is_compact(view) && is_aligned(data_of(view)) &&
@@ -140,16 +193,24 @@ Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
   return Binder(context).bind(inputs, outputs);
 }
 
-void return_outputs(const ContextState& context, std::span<const DLTensor> outputs) {
+Status return_outputs(const ContextState& context, std::span<const DLTensor> outputs) {
   BYOC_CHECK(outputs.size() <= context.values.size(), outputs.size(), " outputs of ",
              context.values.size(), " arguments");
   size_t n_in = context.values.size() - outputs.size();
   for (size_t k = 0; k < outputs.size(); ++k) {
     std::byte* wanted = data_of(outputs[k]);
     uint64_t size = bytes_of(outputs[k]);
-    if (wanted != context.values[n_in + k] && size != 0)
+    if (wanted == context.values[n_in + k] || size == 0) continue;
+    if (!is_on_device(outputs[k])) {
       std::memcpy(wanted, context.values[n_in + k], size);
+      continue;
+    }
+    BYOC_TRY(const uint32_t device, context.given->find("output", "", outputs[k].device));
+    if (!GivenArguments::needs_host(context.session->argument_uses[n_in + k], device)) continue;
+    BYOC_TRY_STATUS(context.given->device(device).copy(
+        {wanted, context.values[n_in + k], true, false, size}, nullptr));
   }
+  return {};
 }
 
 }  // namespace byoc

@@ -19,10 +19,11 @@ Status fit_sizes(ContextState& context);
 /// Returns the bytes of an argument with the dims of this run. Errors: slug "size-overflow".
 Result<uint64_t> bytes_of_tensor(const NamedTensor& tensor, const OpenViews& open);
 /// Fills `values` of the context from the caller's views, through staging memory where they cannot
-/// be used as they are. Allocates for sizes that are larger than any before, else nothing.
+/// be used as they are. Views on a device of the program are used there; what the host reads of
+/// them is copied to staging memory now. Allocates only for sizes that are larger than any before.
 Status bind_arguments(ContextState& context, std::span<const DLTensor> inputs,
                       std::span<const DLTensor> outputs);
-/// Copies outputs from staging memory to the caller's views.
-void return_outputs(const ContextState& context, std::span<const DLTensor> outputs);
+/// Copies outputs from staging memory to the caller's views. Errors: those of Device::copy.
+Status return_outputs(const ContextState& context, std::span<const DLTensor> outputs);
 
 }  // namespace byoc

@@ -45,6 +45,11 @@ class ContextBuilder {
     BYOC_TRY_STATUS(allocate_memory());
     if (session_.devices) {
       BYOC_TRY(context_->devices, DeviceQueues::make(*session_.devices));
+      context_->given =
+          std::make_unique<GivenArguments>(*session_.devices, program_.steps.size(),
+                                           [state = context_.get()](size_t step, size_t argument) {
+                                             return &state->steps[step].tensors[argument].data;
+                                           });
     }
     make_tensors();
     for (size_t k = 0; k < program_.steps.size(); ++k) bind_step(k);

@@ -86,10 +86,12 @@ class ModuleLoader {
       BYOC_TRY_STATUS(add_kernel(step));
     }
     release_constants();
-    if (session_.devices)
+    if (session_.devices) {
       order_program(*session_.devices, executable_,
                     {session_.options.device_timeout_ms.value_or(default_timeout_ms()),
                      session_.options.cancel});
+      session_.argument_uses = find_argument_uses(executable_.program);
+    }
     ThreadScope started(session_.options.threads, session_.workers);  // a run starts no thread
     return {};
   }
@@ -293,6 +295,10 @@ class ModuleLoader {
       kernel.kernel = facts.handle;
       if ((facts.flags & BYOC_KERNEL_SERIAL) != 0) kernel.serial = serial_lock(facts.handle);
       if (!facts.device.empty()) {
+        if (!facts.open_workspace.empty())
+          return unimplemented("its workspace on the device has a size of each run")
+              .with_slug("device-sizes")
+              .at(cat("step ", step.symbol));
         add_workspace_of(*session_.devices, executable_, step, facts);
       } else {
         BYOC_TRY_STATUS(add_workspace(kernel, facts.workspace_bytes, facts.workspace_align,

@@ -115,12 +115,18 @@ Status call_counted(const SessionState& session, size_t index, const BoundStep& 
 
 /// Copies between the host and a device. Open sizes are those of this run.
 Status copy_to_or_from(ContextState& context, size_t k, const Step& step) {
+  const GivenArguments::Change& change = context.given->change(k);
+  if (change.is_left_out) return {};
   DLTensor* tensors = context.steps[k].tensors;
   uint64_t bytes = tensors[0].dtype.bits / 8;
   for (int32_t d = 0; d < tensors[0].ndim; ++d) bytes *= static_cast<uint64_t>(tensors[0].shape[d]);
-  return context.devices->copy(
-      k, {tensors[1].data, tensors[0].data, step.args[1].kind == Place::kDevice,
-          step.args[0].kind == Place::kDevice, bytes});
+  const bool goes_in = step.args[1].kind == Place::kDevice;
+  if (change.given != nullptr) {
+    const void* from = goes_in ? change.given : tensors[0].data;
+    return context.devices->copy(
+        k, {goes_in ? tensors[1].data : change.given, from, true, true, bytes});
+  }
+  return context.devices->copy(k, {tensors[1].data, tensors[0].data, goes_in, !goes_in, bytes});
 }
 
 bool is_counted(const BoundStep& step) {
@@ -243,8 +249,7 @@ Status run_whole(const SessionState& session, ContextState& state, std::span<con
     BYOC_TRY_STATUS(std::move(status));
   }
   run_copies(session, state);
-  return_outputs(state, outputs);
-  return {};
+  return return_outputs(state, outputs);
 }
 
 Status no_states() {

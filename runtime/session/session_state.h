@@ -9,7 +9,7 @@
 #include "byoc/runtime/session.h"
 #include "runtime/arena/packed_arena.h"
 #include "runtime/artifact/open_sizes.h"
-#include "runtime/device/device_program.h"
+#include "runtime/device/device_arguments.h"
 #include "runtime/host/spans.h"
 #include "runtime/host/threads.h"
 #include "runtime/session/counted.h"
@@ -57,6 +57,7 @@ struct SessionState {
   uint64_t workspace_bytes = 0;       // of all kernels whose workspace has a fixed size
   uint64_t workspace_align = Buffer::kAlignment;
   std::unique_ptr<DeviceProgram> devices;  // null in a program of the host
+  std::vector<ArgumentUse> argument_uses;  // inputs, then outputs; empty in a program of the host
 };
 
 /// Arguments of one step, ready to be called with.
@@ -128,6 +129,7 @@ struct ContextState {
   std::unique_ptr<GuardedSteps> guarded;  // when the context is
   std::unique_ptr<ContextStates> states;  // null without states
   std::unique_ptr<DeviceQueues> devices;  // null in a program of the host
+  std::unique_ptr<GivenArguments> given;  // likewise
   StoppedAt stopped;                      // of the last run that failed
 };
 

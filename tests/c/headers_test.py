@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 SOURCE, C, CXX = sys.argv[1:]
-HEADERS = ["byoc/c/byoc.h", "byoc/c/states.h", "byoc/c/tools.h", "byoc/plugin/abi.h"]
+HEADERS = ["byoc/c/byoc.h", "byoc/c/devices.h", "byoc/c/states.h", "byoc/c/tools.h", "byoc/plugin/abi.h"]
 LANGUAGES = [(C, "c", "c99"), (C, "c", "gnu99"), (C, "c", "c11"), (C, "c", "c17"), (CXX, "c++", "c++11"), (CXX, "c++", "c++20")]
 # A struct with padding at its end, which abi.h has a check for: it must not compile.
 PADDED = 'typedef struct padded { void* p; char c; } padded;\nBYOC_ASSERT_NO_TAIL(padded, c);\n'

@@ -17,7 +17,7 @@ from pathlib import Path
 
 SOURCE, COMPILER = Path(sys.argv[1]), sys.argv[2]
 RECORD = SOURCE / "tests/c/interface.txt"
-HEADERS = ("plugin/abi.h", "c/byoc.h", "c/states.h", "c/tools.h")
+HEADERS = ("plugin/abi.h", "c/byoc.h", "c/devices.h", "c/states.h", "c/tools.h")
 GROWING = {"BYOC_ABI_MINOR", "BYOC_C_API_MINOR"}
 INCLUDES = "#include <dlpack/dlpack.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 FUNCTION = re.compile(r"^BYOC_(?:RUNTIME_)?API [^;]*?\b(byoc_\w+)\([^;]*\);", re.MULTILINE)

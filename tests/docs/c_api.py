@@ -61,7 +61,8 @@ def tidy(code):
 
 def reference(source):
     out = [MARK]
-    for name, library in (("byoc.h", "both libraries"), ("states.h", "both libraries"), ("tools.h", "libbyoc.so")):
+    for name, library in (("byoc.h", "both libraries"), ("devices.h", "both libraries"),
+                          ("states.h", "both libraries"), ("tools.h", "libbyoc.so")):
         out.append(f"\nFunctions of `byoc/c/{name}` are in {library}.\n")
         for kind, first, code in entries((source / "include/byoc/c" / name).read_text()):
             if kind == "section":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 SOURCE = Path(sys.argv.pop(1))
 sys.path.insert(0, str(SOURCE / "python"))
-HEADERS = [SOURCE / "include/byoc/c" / name for name in ("byoc.h", "states.h", "tools.h")]
+HEADERS = [SOURCE / "include/byoc/c" / name for name in ("byoc.h", "devices.h", "states.h", "tools.h")]
 
 from byoc import _library  # noqa: E402
 from byoc.plugin import _abi  # noqa: E402

@@ -7,6 +7,7 @@
 //   delay_us=N     each piece of work begins after a random time of at most this, 0
 //   seed=N         of the random times
 //   copy_us=N      what each copy takes at least; kernel_us=N: what each kernel takes
+//   copy_us_per_mib=N  what each MiB of a copy takes more, 0
 //   lost_at=N      the device is lost at the N-th piece of work, counted from 1
 //   hang_at=N      the N-th kernel never ends
 //   counts=N       the address of the Counts of the program, 0: none
@@ -43,17 +44,21 @@ inline byoc_status* fail(uint32_t code, const std::string& why) {
 
 struct Settings {
   uint64_t memory_mib = 256, devices = 1, delay_us = 0, seed = 1, copy_us = 0, kernel_us = 0;
-  uint64_t lost_at = 0, hang_at = 0, counts = 0;
+  uint64_t copy_us_per_mib = 0, lost_at = 0, hang_at = 0, counts = 0;
   std::string wraps, driver, fault;
   nlohmann::json others = nlohmann::json::object();
 
   explicit Settings(std::string_view json) {
-    const auto numbers =
-        std::map<std::string, uint64_t*>{{"memory_mib", &memory_mib}, {"devices", &devices},
-                                         {"delay_us", &delay_us},     {"seed", &seed},
-                                         {"copy_us", &copy_us},       {"kernel_us", &kernel_us},
-                                         {"lost_at", &lost_at},       {"hang_at", &hang_at},
-                                         {"counts", &counts}};
+    const auto numbers = std::map<std::string, uint64_t*>{{"memory_mib", &memory_mib},
+                                                          {"devices", &devices},
+                                                          {"delay_us", &delay_us},
+                                                          {"seed", &seed},
+                                                          {"copy_us", &copy_us},
+                                                          {"kernel_us", &kernel_us},
+                                                          {"copy_us_per_mib", &copy_us_per_mib},
+                                                          {"lost_at", &lost_at},
+                                                          {"hang_at", &hang_at},
+                                                          {"counts", &counts}};
     const auto texts = std::map<std::string, std::string*>{
         {"wraps", &wraps}, {"driver", &driver}, {"fault", &fault}};
     const nlohmann::json given = nlohmann::json::parse(json);

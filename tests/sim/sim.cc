@@ -305,7 +305,7 @@ byoc_status* copy(byoc_instance* instance, const byoc_copy* given) noexcept {
     const char* from =
         from_device ? device.memory.alias(job.src) : static_cast<const char*>(job.src);
     if (!is_lazy) std::memset(to, 0xff, job.bytes);
-    spend(owner.settings.copy_us);
+    spend(owner.settings.copy_us + owner.settings.copy_us_per_mib * job.bytes / (1 << 20));
     if (!is_lazy) std::memcpy(to, from, job.bytes);
     return nullptr;
   };
@@ -389,6 +389,7 @@ const byoc_plugin kTable = {.h = {sizeof(byoc_plugin), BYOC_TAG_PLUGIN, nullptr}
                             .abi_major = BYOC_ABI_MAJOR,
                             .abi_minor = BYOC_ABI_MINOR,
                             .min_host_minor = 10,
+                            .flags = BYOC_PLUGIN_OPEN_SIZES,
                             .id = {"sim", 3},
                             .version = {"1.0.0", 5},
                             .open = open,

@@ -92,10 +92,10 @@ class Copier {
     if (to != kHost) attrs.set("device", static_cast<int64_t>(to));
     const ValueId source = places_.at({value, from});
     const TypeId type = from_.type(value);
-    if (has_open(type->shape) || has_counted(type->shape))
+    if (has_counted(type->shape))
       return failed(cat("a value of type ", *type, " is read on a device"))
           .with_slug("device-sizes")
-          .with_help("leave the plugin with the device out, or set the sizes with --shape");
+          .with_help("leave the plugin with the device out");
     const uint32_t copy =
         out_.add_call(op, intern(std::move(attrs)), {&source, 1}, {type}, name_of(node));
     places_[{value, to}] = {copy, 0};

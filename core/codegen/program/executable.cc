@@ -5,6 +5,7 @@
 #include "byoc/ir/visit.h"
 #include "byoc/op/device_copy.h"
 #include "byoc/runtime/stored_constants.h"
+#include "core/codegen/devices/hoist_copies.h"
 #include "core/codegen/devices/plan_devices.h"
 #include "core/codegen/program/pack_blocks.h"
 #include "core/codegen/program/write_steps.h"
@@ -57,6 +58,7 @@ Result<Executable> make_executable(const IRModule& planned) {
   Executable out;
   out.modules = planned.external_mods;
   BYOC_TRY_STATUS(write_steps(planned, out));
+  hoist_copies(out.program);
   plan_devices(out.program);
   const Attrs& plan = planned.function(planned.entry).attrs;
   if (plan.has("arena_blocks")) {

@@ -21,6 +21,12 @@ std::string text_of(const placement::Machine& machine) {
           rounded(machine.cache_gb_per_s), " GB/s, memory ", rounded(machine.memory_gb_per_s),
           " GB/s, changes of layout ", rounded(machine.reorder_gb_per_s), " GB/s, a call ",
           cli::format_time(machine.call_ns), "\n");
+  for (const placement::Link& link : machine.links) {
+    out += cat("device ", link.device, " of ", link.plugin, ": copies to it ",
+               cli::format_time(link.in.latency_ns), " and ", rounded(link.in.gb_per_s),
+               " GB/s, from it ", cli::format_time(link.out.latency_ns), " and ",
+               rounded(link.out.gb_per_s), " GB/s\n");
+  }
   cli::Table table({"plugin", "class", ">flops", ">bytes", ">time", ">of the roofline"});
   for (const placement::Sample& sample : machine.samples) {
     if (sample.ns <= 0) continue;  // the plugin runs none of the ops

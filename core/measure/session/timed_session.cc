@@ -97,8 +97,12 @@ Status TimedSession::profile_steps(const TimingPlan& plan, const Watch& watch) {
   return {};
 }
 
-Status time_in_turns(std::span<TimedSession* const> sessions, const TimingPlan& plan,
+Status time_in_turns(std::span<TimedSession* const> sessions, const TimingPlan& given,
                      const Watch& watch) {
+  TimingPlan plan = given;
+  for (const TimedSession* timed : sessions) {  // the thread sleeps while a device works
+    if (!timed->session().program().devices.empty()) plan.counts_thread_time = false;
+  }
   std::vector<Subject> subjects;
   for (TimedSession* timed : sessions)
     subjects.push_back({[timed] { return timed->run(); }, [timed] { return timed->renew(); },

@@ -46,7 +46,8 @@ class TimedSession {
   double first_run_ns_ = 0;
 };
 
-/// Fills samples and steps of all sessions, in turns. Errors: those of a run; kCancelled, slug
+/// Fills samples and steps of all sessions, in turns. When a program has devices, all samples are
+/// times of the clock. Errors: those of a run; kCancelled, slug
 /// "interrupted", when `watch` returns false. The sessions keep the samples measured until then.
 Status time_in_turns(std::span<TimedSession* const> sessions, const TimingPlan& plan,
                      const Watch& watch);

@@ -2,6 +2,7 @@
 #include "core/tools/measure/one_step.h"
 
 #include "core/measure/sampler.h"
+#include "core/tools/model/device_step.h"
 
 namespace byoc::driver {
 namespace {
@@ -75,6 +76,7 @@ Executable one_step(const Executable& executable, size_t index) {
                     0};
     list.push_back({cat(is_input ? "in" : "out", list.size()), step.types[k]});
   }
+  if (!out.modules.empty()) put_on_device(out.modules[0], program);
   return out;
 }
 

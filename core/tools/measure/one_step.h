@@ -9,6 +9,7 @@ namespace byoc::driver {
 /// Errors: slug "control-flow" for programs whose steps are not run in order.
 Result<Executable> inputs_of_step(Executable executable, size_t index);
 /// Returns a program of the step `index` alone. The step's inputs except constants are its inputs.
+/// A step of a device has copies around it. `index`: of no copy.
 Executable one_step(const Executable& executable, size_t index);
 
 /// Returns whether the step's weights come from memory in a model, as the tuner decides it.

@@ -8,6 +8,7 @@
 #include "byoc/pass/passes.h"
 #include "core/machine/this_machine.h"
 #include "core/tools/measure/single_op.h"
+#include "core/tools/place/links.h"
 
 namespace byoc::driver {
 namespace {
@@ -120,6 +121,8 @@ Result<Machine> calibrate(
   BYOC_TRY(const auto here, machine::this_machine());
   use_machine(*machine::view_of(*here, build.threads), machine);
   measure_memory(machine);
+  progress("measuring the links of devices", 0, 1);
+  machine.links = measure_links(calibrated_plugins(build));
   BuildOptions all = build;
   all.compilers = {"auto"};
   for (const Plugin* plugin : calibrated_plugins(build)) {

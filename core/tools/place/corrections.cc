@@ -144,7 +144,7 @@ bool correct_borders(const std::vector<FunctionPlacement>& placements,
   for (const FunctionPlacement& placement : placements) {
     const placement::Problem& problem = placement.problem;
     const std::vector<uint8_t>& state = placement.solution.state;
-    for (uint32_t v = 0; v < problem.size(); ++v)
+    for (uint32_t v = 0; v < placement.node_of_state.size(); ++v)  // copies are no kernels
       nodes += placement::to_ns(problem.costs(v)[state[v]]);
     for (const placement::Problem::Edge& edge : problem.edges) {
       const size_t at = edge.matrix + state[edge.u] * problem.states(edge.v) + state[edge.v];

@@ -106,7 +106,7 @@ class Improver {
     plan.functions.clear();
     for (size_t f = 0; f < functions_.size(); ++f) {
       FunctionPlacement placement = functions_[f];
-      for (uint32_t v = 0; v < placement.problem.size(); ++v) {
+      for (uint32_t v = 0; v < placement.node_of_state.size(); ++v) {
         const uint32_t node = placement.node_of_state[v];
         placement.chosen[node] = placement.candidates.of_node[node][states[f][v]];
       }

@@ -51,7 +51,7 @@ class Mover {
 
   void find_kinds() {
     const Function& function = module_.function(placement_.function);
-    for (uint32_t v = 0; v < problem_.size(); ++v) {
+    for (uint32_t v = 0; v < placement_.node_of_state.size(); ++v) {
       const Candidate& one = candidate(v, state_[v]);
       const auto nodes = placement_.candidates.nodes_of(one);
       const Work work = nodes.size() == 1 ? work_of(module_, function, nodes[0])
@@ -194,6 +194,7 @@ std::vector<uint8_t> states_of(const FunctionPlacement& placement) {
     const auto at = std::find(list.begin(), list.end(), placement.chosen[node]);
     out.push_back(static_cast<uint8_t>(at - list.begin()));
   }
+  add_copy_states(placement, out);
   return out;
 }
 

@@ -75,7 +75,7 @@ std::string one_op(const ExplainedPlacement& explained, const FunctionPlacement&
 
 std::string summary(const FunctionPlacement& placement) {
   const Solution& solution = placement.solution;
-  std::string out = cat("@", placement.function, ": ", placement.problem.size(), " ops, ",
+  std::string out = cat("@", placement.function, ": ", placement.node_of_state.size(), " ops, ",
                         placement.candidates.all.size(), " candidates, predicted ",
                         cost_text(to_ns(solution.cost)));
   out += solution.is_optimal() ? ", optimal under these costs"
@@ -112,6 +112,26 @@ std::string table_of(const ExplainedPlacement& explained, const FunctionPlacemen
   return out;
 }
 
+// Lists the copies between the host and devices.
+std::string copies_text(const ExplainedPlacement& explained, const FunctionPlacement& placement) {
+  const std::vector<CopiedValue> copies = copies_of(placement, placement.solution.state);
+  if (copies.empty()) return "";
+  const Function& function = explained.module.function(placement.function);
+  cli::Table table({"copy", "of", ">size", ">cost"});
+  for (size_t k = 0; k < copies.size() && k < kShownOps; ++k) {
+    const Link& link = placement.candidates.links[copies[k].device - 1];
+    const Node& node = function.nodes[copies[k].value.node];
+    const auto* param = std::get_if<Param>(&node.kind);
+    table.add({cat(copies[k].goes_in ? "to " : "from ", link.plugin),
+               param != nullptr ? param->name.str() : name_of(function, copies[k].value.node),
+               cli::format_mib(static_cast<uint64_t>(copies[k].bytes)),
+               cat(cost_text(copies[k].ns), link.is_measured ? "" : " (assumed)")});
+  }
+  std::string out = table.text();
+  if (copies.size() > kShownOps) out += cat("... and ", copies.size() - kShownOps, " more\n");
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> placement_text(const ExplainedPlacement& explained, const std::string& op) {
@@ -122,7 +142,8 @@ Result<std::string> placement_text(const ExplainedPlacement& explained, const st
   for (const FunctionPlacement& placement : explained.functions) {
     const Function& function = explained.module.function(placement.function);
     if (op.empty()) {
-      out += summary(placement) + table_of(explained, placement);
+      out +=
+          summary(placement) + table_of(explained, placement) + copies_text(explained, placement);
       continue;
     }
     for (uint32_t node = 0; node < placement.chosen.size(); ++node) {
@@ -160,10 +181,19 @@ Json placement_json(const ExplainedPlacement& explained) {
                      {"name", name_of(function, node)},
                      {"candidates", list}});
     }
+    Json copies = Json::array();
+    for (const CopiedValue& copy : copies_of(placement, placement.solution.state)) {
+      copies.push_back({{"plugin", candidates.links[copy.device - 1].plugin},
+                        {"to_device", copy.goes_in},
+                        {"name", name_of(function, copy.value.node)},
+                        {"bytes", copy.bytes},
+                        {"ns", copy.ns}});
+    }
     functions.push_back({{"function", placement.function.str()},
                          {"predicted_ns", number(to_ns(placement.solution.cost))},
                          {"bound_ns", number(to_ns(placement.solution.bound))},
                          {"heuristic_steps", placement.solution.heuristic_steps},
+                         {"copies", copies},
                          {"ops", ops}});
   }
   return {{"remarks", explained.remarks}, {"functions", functions}};

@@ -176,7 +176,7 @@ class Search {
   static Certificate certificate_of(const std::vector<FunctionPlacement>& placements) {
     Certificate out;
     for (const FunctionPlacement& placement : placements) {
-      out.ops += placement.problem.size();
+      out.ops += placement.node_of_state.size();
       out.heuristic_steps += placement.solution.heuristic_steps;
       out.predicted_ns += to_ns(placement.solution.cost);
       out.bound_ns += to_ns(placement.solution.bound);

@@ -38,6 +38,7 @@ class Batch {
                               : joined(probes_, probes_[0].plugin, first_output);
     BYOC_TRY(Executable executable, is_rest ? compile_rest(module) : compile(module));
     for (const Step& step : executable.program.steps) {
+      if (!step.is_compiled()) continue;  // a copy to or from a device
       const std::string& plugin = executable.modules[step.module].plugin;
       if (plugin != probes_[0].plugin && probes_.size() > 1) return failed("declined");
       if (plugin != probes_[0].plugin)
@@ -98,10 +99,14 @@ class Batch {
   static std::vector<StepFacts> facts_of(const Executable& executable) {
     std::vector<StepFacts> out;
     for (const Step& step : executable.program.steps) {
+      StepFacts facts;
+      if (!step.is_compiled()) {  // a copy, which borders pay for
+        out.push_back(facts);
+        continue;
+      }
       const ExternalFunction& function = executable.modules[step.module].functions[step.function];
       std::vector<std::string> names = step.locs.empty() ? function.locs : step.locs;
       names.insert(names.begin(), step.symbol);
-      StepFacts facts;
       facts.flops = function.flops;
       for (const std::string& name : names) {
         if (facts.probe == SIZE_MAX && name.starts_with(kProbePrefix))

@@ -27,6 +27,23 @@ Result<double> reorder_ns(measure::TimedSession& timed) {
   return has_work ? out : 0;
 }
 
+/// Samples a kernel of a device, from the runs of a program that copies to it and back. The host
+/// waits for each step, so that a sample has the start of the kernel and its work.
+Result<StepTime> time_on_device(measure::TimedSession& timed, double min_time_s,
+                                const std::function<void()>& beat) {
+  auto watch = [&](std::string_view, uint64_t, uint64_t) {
+    beat();
+    return true;
+  };
+  BYOC_TRY_STATUS(timed.profile_steps({.min_time_s = min_time_s}, watch));
+  StepTime out;
+  const std::vector<Step>& steps = timed.session().program().steps;
+  for (size_t k = 0; k < steps.size(); ++k) {
+    if (steps[k].module != Step::kDeviceCopy) out.samples_ns = timed.steps[k].ns;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> values_for(const std::vector<NamedTensor>& types) {
@@ -45,12 +62,14 @@ Result<std::vector<Tensor>> values_for(const std::vector<NamedTensor>& types) {
 Result<StepTime> time_step(const Executable& executable, size_t step, const BuildOptions& build,
                            double min_time_s, const std::function<void()>& beat) {
   Executable alone = one_step(executable, step);
-  const bool is_cold = is_bound_by_weights(alone, alone.program.steps[0]);
+  const bool is_on_device = !alone.program.devices.empty();
+  const bool is_cold = !is_on_device && is_bound_by_weights(alone, alone.program.steps[0]);
   BYOC_TRY(std::vector<Tensor> inputs, values_for(alone.program.inputs));
   BYOC_TRY(auto session,
            Session::load(std::move(alone), build.plugins, {.threads = build.threads}));
   const bool is_single = session->threads() == 1;
   BYOC_TRY(auto timed, measure::TimedSession::make(std::move(session), inputs));
+  if (is_on_device) return time_on_device(*timed, min_time_s, beat);
   measure::Sampler sampler([&] { return timed->run(); },
                            {.counts_thread_time = is_single, .is_cold = is_cold, .beat = beat});
   BYOC_TRY_STATUS(sampler.calibrate());

@@ -10,6 +10,7 @@
 #include "byoc/te/module.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
+#include "core/tools/model/device_step.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
 #include "core/tools/show/placement.h"
@@ -103,6 +104,7 @@ class ReplayCompiler {
     for (const auto& packed : compiled.packed) out.constants.emplace(packed->key(), packed);
     compiled.module.functions[0].locs = case_.nodes;
     out.modules = {std::move(compiled.module)};
+    put_on_device(out.modules[0], out.program);
     return out;
   }
 

@@ -32,7 +32,7 @@ extern "C" {
 
 /// The version of this header: grows with each addition. Functions without another statement are of
 /// minor 1.
-#define BYOC_C_API_MINOR 5
+#define BYOC_C_API_MINOR 6
 
 /// Returns the version of the library, "0.1.0".
 BYOC_RUNTIME_API const char* byoc_version(void);
@@ -178,10 +178,10 @@ BYOC_RUNTIME_API void byoc_session_free(byoc_session* session);
 /// The memory of one caller of a session, which outlives it. Has one run at a time.
 typedef struct byoc_context byoc_context;
 BYOC_RUNTIME_API byoc_error* byoc_context_new(const byoc_session* session, byoc_context** out);
-/// Runs: reads `inputs` and writes `outputs`, on the CPU, in the order of the session. Allocates
-/// nothing. Inputs may have strides; outputs are compact, and of the shape of byoc_session_output,
-/// or byoc_context_take_inputs. Errors: slug "input-" or "output-" and "count", "dtype", "shape",
-/// "size", "data"; "output-overlap", "missing-extern", "run-failed".
+/// Runs: reads `inputs` and writes `outputs`, on the CPU or, since minor 6, on a device of the
+/// program, in the order of the session. Allocates nothing. Inputs may have strides; outputs are
+/// compact, of the shape of byoc_session_output, or byoc_context_take_inputs. Errors: slug "input-"
+/// or "output-" and "count", "dtype", "shape", "size", "data"; "output-overlap", "run-failed".
 BYOC_RUNTIME_API byoc_error* byoc_run(byoc_context* context, const DLTensor* inputs, size_t n_in,
                                       DLTensor* outputs, size_t n_out);
 /// Gives byoc_context_output_shape the shapes that open sizes of `n` inputs make. Since minor 3.

@@ -115,6 +115,8 @@ class Session {
   /// Runs with inputs and outputs in the program's order; outputs are written in full. Inputs with
   /// strides, inputs and outputs not aligned to 64 bytes, and inputs that overlap outputs go
   /// through compact memory that the Context holds. Outputs are compact and overlap nothing.
+  /// Tensors may also be on a device of the program (byoc/runtime/devices.h): compact, not of an
+  /// open program, and used there without a copy where kernels of that device use them.
   /// An output with counted dims has the shape of their bounds; its elements, of the shape that
   /// output_dims returns, come first. Inputs with open dims have any sizes within the bounds of
   /// program().sizes; the outputs then have the types that output_types returns.

@@ -93,9 +93,9 @@ TEST(DeviceCopies, AreMadeOfModulesThatWereWrittenAsText) {
   EXPECT_EQ(read->external_mods[0].functions[1].placement, second.placement);
 }
 
-TEST(DeviceCopies, RefuseValuesWithSizesOfARun) {
+TEST(DeviceCopies, RefuseValuesWhoseSizesRunsCount) {
   Result<IRModule> out = copy_to_devices(
-      with_functions("fn main(%x: f32[N<=8]) {\n  %0 = call_dps_packed(@there, %x) : f32[N<=8]\n"
+      with_functions("fn main(%x: f32[8]) {\n  %0 = call_dps_packed(@there, %x) : f32[?n<=8]\n"
                      "  return %0\n}",
                      {function_named("there")}),
       PassContext());

@@ -8,10 +8,6 @@
 namespace byoc::test {
 namespace {
 
-std::map<std::string, std::string> counted(sim::Counts& counts) {
-  return {{"counts", std::to_string(reinterpret_cast<uintptr_t>(&counts))}};
-}
-
 constexpr const char* kDiamond = R"(
 fn main(%x: f32[64]) {
   %0 = tanh(%x) loc("a")

@@ -12,6 +12,11 @@ namespace byoc::test {
 /// were built.
 std::shared_ptr<const PluginSet> sim_plugins(std::map<std::string, std::string> options = {},
                                              const std::string& wraps = "json");
+/// Returns the options with which sim counts its work, and waits at random.
+inline std::map<std::string, std::string> counted(sim::Counts& counts,
+                                                  const std::string& delay_us = "0") {
+  return {{"counts", std::to_string(reinterpret_cast<uintptr_t>(&counts))}, {"delay_us", delay_us}};
+}
 /// Returns the module simplified, so that its ops can be counted.
 IRModule simplified(IRModule module, const std::shared_ptr<const PluginSet>& plugins);
 /// Returns the number of ops in all functions that a run executes.

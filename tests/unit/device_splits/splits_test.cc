@@ -85,7 +85,40 @@ TEST_P(Splits, AtRandomGiveWhatTheHostGives) {
   }
 }
 
-TEST_P(Splits, RunManyTimesWithDelaysOnFourThreads) {
+TEST_P(Splits, BesideLlvmGiveWhatTheHostGives) {
+  const auto plugins = sim_plugins({{"delay_us", "50"}});
+  if (plugins->find("llvm") == nullptr) GTEST_SKIP() << "the plugin llvm is not built";
+  const IRModule module = simplified(GetParam().module(), plugins);
+  const Executable whole = split(
+      module, [](size_t) { return false; }, plugins);
+  const std::vector<Tensor> inputs = inputs_of(whole, 17);
+  const std::vector<Tensor> expected = execute(whole, plugins, inputs);
+  for (size_t odd : {0u, 1u}) {
+    const Executable mixed = split(
+        module, [&](size_t op) { return op % 2 == odd; }, plugins, "llvm");
+    for (uint32_t threads : {1u, 4u}) {
+      SCOPED_TRACE(cat("every second op from ", odd, ", ", threads, " threads"));
+      auto session = Session::load(mixed, plugins, {.threads = threads});
+      ASSERT_TRUE(session.ok()) << session.status().to_string();
+      const auto context = *(*session)->make_context();
+      std::vector<Tensor> outputs;
+      std::vector<DLTensor> in, out;
+      for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+      for (const NamedTensor& output : (*session)->outputs())
+        outputs.push_back(*Tensor::make(output.type));
+      for (const Tensor& tensor : outputs) out.push_back(tensor.view());
+      for (int run = 0; run < 5; ++run) {
+        const Status status = (*session)->run(*context, in, out);
+        ASSERT_TRUE(status.ok()) << status.to_string();
+      }
+      for (size_t k = 0; k < outputs.size(); ++k)
+        outputs[k].shrink((*session)->output_dims(*context, k));
+      expect_close(outputs, expected);
+    }
+  }
+}
+
+TEST_P(Splits, RunManyTimesWithDelaysOnOneThreadAndFour) {
   const int runs = std::getenv("BYOC_RUNS") ? std::atoi(std::getenv("BYOC_RUNS")) : 20;
   const auto plugins = sim_plugins({{"delay_us", "50"}});
   const IRModule module = simplified(GetParam().module(), plugins);
@@ -100,27 +133,27 @@ TEST_P(Splits, RunManyTimesWithDelaysOnFourThreads) {
     inputs.push_back(inputs_of(whole, 100 + k));
     expected.push_back(execute(whole, plugins, inputs.back()));
   }
+  auto run_with = [&](size_t t) {
+    auto context = (*session)->make_context();
+    ASSERT_TRUE(context.ok());
+    for (int r = 0; r < runs; ++r) {
+      const size_t set = (t + static_cast<size_t>(r)) % 4;
+      std::vector<Tensor> outputs;
+      std::vector<DLTensor> in, out;
+      for (const Tensor& tensor : inputs[set]) in.push_back(tensor.view());
+      for (const NamedTensor& output : (*session)->outputs())
+        outputs.push_back(*Tensor::make(output.type));
+      for (const Tensor& tensor : outputs) out.push_back(tensor.view());
+      const Status status = (*session)->run(**context, in, out);
+      ASSERT_TRUE(status.ok()) << status.to_string();
+      for (size_t k = 0; k < outputs.size(); ++k)
+        outputs[k].shrink((*session)->output_dims(**context, k));
+      expect_same_bytes(outputs, expected[set]);
+    }
+  };
+  run_with(0);
   std::vector<std::thread> threads;
-  for (size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      auto context = (*session)->make_context();
-      ASSERT_TRUE(context.ok());
-      for (int r = 0; r < runs; ++r) {
-        const size_t set = (t + static_cast<size_t>(r)) % 4;
-        std::vector<Tensor> outputs;
-        std::vector<DLTensor> in, out;
-        for (const Tensor& tensor : inputs[set]) in.push_back(tensor.view());
-        for (const NamedTensor& output : (*session)->outputs())
-          outputs.push_back(*Tensor::make(output.type));
-        for (const Tensor& tensor : outputs) out.push_back(tensor.view());
-        const Status status = (*session)->run(**context, in, out);
-        ASSERT_TRUE(status.ok()) << status.to_string();
-        for (size_t k = 0; k < outputs.size(); ++k)
-          outputs[k].shrink((*session)->output_dims(**context, k));
-        expect_same_bytes(outputs, expected[set]);
-      }
-    });
-  }
+  for (size_t t = 0; t < 4; ++t) threads.emplace_back([&, t] { run_with(t); });
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -144,6 +177,19 @@ fn main(%x: f32[64]) {
                          }},
                     Case{"resnet", [] { return import("blocks/resnet_basic/model.onnx"); }},
                     Case{"bert_layer", [] { return import("blocks/transformer_17/model.onnx"); }},
+                    Case{"lstm",
+                         [] {
+                           return parse(R"(
+fn main(%x: f32[5,2,8], %w: f32[1,64,8], %r: f32[1,64,16], %v: f32[1,64,16], %s: f32[1,64,16]) {
+  %0 = lstm(%x, %w, %r)
+  %1 = reshape(%0) {shape=[5,2,16]}
+  %2 = tanh(%1)
+  %3 = lstm(%2, %v, %s)
+  %4 = reshape(%3) {shape=[5,2,16]}
+  %5 = add(%4, %2)
+  return %5, %4
+})");
+                         }},
                     Case{"if_in_loop", [] { return import("control/if_in_loop/model.onnx"); }},
                     Case{"scans", [] { return import("control/scans/model.onnx"); }},
                     Case{"nested", [] { return import("control/nested/model.onnx"); }}),
