@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/cuda/code/gpu_module.h"
+
+#include <mutex>
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+
+extern "C" {  // LLVM 19's own headers declare these for all targets at once
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace byoc::cuda {
+namespace {
+
+constexpr const char* kTriple = "nvptx64-nvidia-cuda";
+
+/// The version of PTX that first has the target, and the driver that first reads it.
+/// Source: "PTX ISA", release notes.
+struct Known {
+  int sm;
+  const char* feature;
+  int driver;
+};
+constexpr Known kKnown[] = {
+    {80, "+ptx70", 11000}, {86, "+ptx71", 11010}, {89, "+ptx78", 11080}, {90, "+ptx78", 11080}};
+
+const Known& known(const GpuTarget& target) {
+  for (const Known& row : kKnown)
+    if (row.sm == target.sm) return row;
+  return kKnown[0];
+}
+
+void initialise() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+}  // namespace
+
+Result<GpuTarget> parse_gpu_target(std::string_view text) {
+  std::string all;
+  for (const Known& row : kKnown) {
+    if (text == std::to_string(row.sm)) return GpuTarget{row.sm};
+    all += cat(all.empty() ? "" : ", ", row.sm);
+  }
+  return invalid(cat("no target sm=", text, "; known: ", all));
+}
+
+int driver_for(const GpuTarget& target) { return known(target).driver; }
+
+GpuModule::~GpuModule() = default;
+
+Result<std::unique_ptr<GpuModule>> GpuModule::make(const GpuTarget& target) {
+  initialise();
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (backend == nullptr) return unimplemented(cat("this LLVM has no NVPTX: ", error));
+  std::unique_ptr<GpuModule> out(new GpuModule());
+  out->machine_.triple = kTriple;
+  out->machine_.features = {"f16c"};  // halves are converted by instructions
+  out->target_.reset(backend->createTargetMachine(
+      kTriple, cat("sm_", target.sm), known(target).feature, llvm::TargetOptions(), std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+  out->context_ = std::make_unique<llvm::LLVMContext>();
+  out->module_ = std::make_unique<llvm::Module>("byoc", *out->context_);
+  llvm_plugin::set_target(*out->module_, *out->target_);
+  return out;
+}
+
+Result<std::string> GpuModule::ptx() {
+  llvm_plugin::optimise(*module_, *target_, llvm_plugin::Effort::kMost);
+  return llvm_plugin::generate(*module_, *target_, llvm_plugin::CodeKind::kAssembly);
+}
+
+std::string GpuModule::llvm() const {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  module_->print(stream, nullptr);
+  return out;
+}
+
+}  // namespace byoc::cuda
