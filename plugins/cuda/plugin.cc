@@ -40,12 +40,11 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
   }
 
   std::vector<sdk::DeviceRow> devices() override {
-    device_ = std::make_shared<const Device>(Library::open(driver_), number_);
-    return {device_->row()};
+    return {open_device()->row()};
   }
   void* allocate(DLDevice, uint64_t bytes, uint64_t) override { return device().allocate(bytes); }
   void release(DLDevice, void* memory) noexcept override {
-    if (device_ != nullptr) device_->release(memory);
+    device().release(memory);
   }
   void copy(const byoc_copy& copy, sdk::Stream* stream) override {
     device().copy(copy, stream == nullptr ? nullptr : static_cast<Queue*>(stream)->handle());
@@ -58,14 +57,19 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
   }
 
  private:
-  const Device& device() const {
-    if (device_ == nullptr) throw sdk::Error(BYOC_UNAVAILABLE, "there is no CUDA device");
-    return *device_;
+  /// Opens the driver and the device when they are first used. Throws BYOC_UNAVAILABLE.
+  std::shared_ptr<const Device> open_device() {
+    std::lock_guard lock(mutex_);
+    if (device_ == nullptr)
+      device_ = std::make_shared<const Device>(Library::open(driver_), number_);
+    return device_;
   }
+  const Device& device() { return *open_device(); }
 
   GpuTarget target_;
   std::string driver_;
   int number_ = 0;
+  std::mutex mutex_;
   std::shared_ptr<const Device> device_;
 };
 
@@ -92,23 +96,23 @@ std::unique_ptr<sdk::Module> CudaPlugin::load_module(const byoc_load& load) {
   if ((load.flags & BYOC_NO_NATIVE) != 0)
     throw sdk::Error(BYOC_PERMISSION_DENIED, "the module is code for a device, which is not allowed");
   SavedModule saved = read_saved({static_cast<const char*>(load.blob.p), load.blob.n});
-  if (device_ == nullptr) throw sdk::Error(BYOC_UNAVAILABLE, "there is no CUDA device");
+  const std::shared_ptr<const Device> device = open_device();
   const std::string target = "the model was compiled for sm=" + std::to_string(saved.sm);
-  if (static_cast<uint64_t>(device_->sm()) < saved.sm)
+  if (static_cast<uint64_t>(device->sm()) < saved.sm)
     throw sdk::Error(BYOC_FAILED_PRECONDITION,
-                     target + ", " + device_->row().name + " is sm=" + std::to_string(device_->sm()) +
-                         ": compile it with --plugin-option cuda.sm=" + std::to_string(device_->sm()));
+                     target + ", " + device->row().name + " is sm=" + std::to_string(device->sm()) +
+                         ": compile it with --plugin-option cuda.sm=" + std::to_string(device->sm()));
   const int needed = driver_for({static_cast<int>(saved.sm)});
-  if (device_->library().version() < needed)
+  if (device->library().version() < needed)
     throw sdk::Error(BYOC_FAILED_PRECONDITION,
                      target + ", which drivers read from CUDA " + version_text(needed) +
-                         " on; this one is for " + version_text(device_->library().version()) +
+                         " on; this one is for " + version_text(device->library().version()) +
                          ": update it, or compile with --plugin-option cuda.sm=80");
   std::vector<std::vector<const void*>> constants;
   const sdk::detail::ConstantsByKey by_key = sdk::detail::constants_by_key(load);
   for (const SavedFunction& function : saved.functions)
     constants.push_back(constants_of(function, by_key));
-  return std::make_unique<CudaModule>(std::move(saved), device_, std::move(constants));
+  return std::make_unique<CudaModule>(std::move(saved), device, std::move(constants));
 }
 
 }  // namespace

@@ -149,7 +149,8 @@ llvm::Function* Emitter::declare(const Launch& launch) const {
   module_.getOrInsertNamedMetadata("nvvm.annotations")
       ->addOperand(llvm::MDNode::get(
           context, {llvm::ConstantAsMetadata::get(out), llvm::MDString::get(context, "kernel"),
-                    number(1), llvm::MDString::get(context, "maxntidx"), number(launch.threads)}));
+                    number(1), llvm::MDString::get(context, "maxntidx"), number(launch.threads),
+                    llvm::MDString::get(context, "minctasm"), number(1)}));
   return out;
 }
 
@@ -181,14 +182,25 @@ Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
   return {};
 }
 
-// NVPTX has no fences of arithmetic, which keep conversions of halves apart.
-void remove_fences(llvm::Module& module) {
+// Replaces what NVPTX has no instruction for: fences, which keep conversions of halves apart on
+// processors, and conversions to the nearest integer as one step.
+void replace_intrinsics(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
       for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
         auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-        if (call == nullptr || call->getIntrinsicID() != llvm::Intrinsic::arithmetic_fence) continue;
-        call->replaceAllUsesWith(call->getArgOperand(0));
+        if (call == nullptr) continue;
+        llvm::Value* value = nullptr;
+        if (call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
+          value = call->getArgOperand(0);
+        } else if (call->getIntrinsicID() == llvm::Intrinsic::lrint) {
+          llvm::IRBuilder<> b(call);
+          value = b.CreateFPToSI(
+              b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, call->getArgOperand(0)),
+              call->getType());
+        }
+        if (value == nullptr) continue;
+        call->replaceAllUsesWith(value);
         call->eraseFromParent();
       }
     }
@@ -202,7 +214,7 @@ Result<Program> GpuModule::add(const GroupFunction& function, const KernelOption
   BYOC_TRY(const MemoryPlan plan, plan_of(prepared));
   Emitter emitter(*module_, machine_, plan, prepared, options);
   BYOC_TRY(Program out, emitter.emit());
-  remove_fences(*module_);
+  replace_intrinsics(*module_);
   for (const llvm::Function& callee : *module_) {
     if (callee.isDeclaration() && !callee.isIntrinsic())
       return unimplemented(cat("devices have no function ", callee.getName().str()));

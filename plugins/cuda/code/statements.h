@@ -40,6 +40,8 @@ class Statements {
   Status emit_let(const te::Let& let);
   Status emit_alloc(const te::Alloc& alloc);
   Status emit_intrinsic(const te::Intrinsic& call);
+  Status emit_index_error(const te::Intrinsic& call);
+  void emit_mma(const te::Intrinsic& call);
   llvm_plugin::Range range_of(const te::For& loop);
   llvm::BasicBlock* block(const char* name);
   Value special(llvm::Intrinsic::ID id);

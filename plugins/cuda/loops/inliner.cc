@@ -39,7 +39,7 @@ int64_t operations_of(const te::ExprNode& node) {
     return unary->op == te::UnaryOp::kSqrt ? kDivision : 1;
   }
   if (const auto* binary = std::get_if<te::Binary>(&node.kind)) {
-    if (node.dtype == DType::kI64) return 0;  // mostly of indices
+    if (node.dtype == DType::kI64 || node.dtype == DType::kBool) return 0;  // mostly of indices
     if (binary->op == te::BinaryOp::kPower || binary->op == te::BinaryOp::kRemainder)
       return kFunction;
     return binary->op == te::BinaryOp::kDivide ? kDivision : 1;

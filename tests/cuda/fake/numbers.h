@@ -35,7 +35,8 @@ inline uint16_t half_of(double x) {
   const double size = std::fabs(x);
   if (size >= 65520) return sign | 0x7c00;
   int exponent = 0;
-  std::frexp(size, &exponent);
+  if (size > 0) std::frexp(size, &exponent);
+  else exponent = -24;
   const int step = std::max(exponent - 11, -24);  // the last place
   const auto whole = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, -step)));
   const uint32_t bits = whole + (static_cast<uint32_t>(step + 24) << 10);
