@@ -88,6 +88,8 @@ void Parser::read(std::string line) {
     kernel_->variables[name] = {Space::kParam, 8, 8 * kernel_->parameters++};
   } else if (line.starts_with(".maxntid")) {
     std::sscanf(line.c_str(), ".maxntid %u", &kernel_->most_threads);
+  } else if (line.starts_with(".minnctapersm")) {
+    return;                                                // advice for registers
   } else if (line == "}") {
     end_kernel();
   } else if (line.starts_with(".reg") || line.starts_with(".pragma")) {
