@@ -13,9 +13,8 @@ Result<GroupFunction> loops_of(std::string_view graph_json) {
   InternArena arena;
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
-  BYOC_TRY(const te::Dag dag,
-           te::translate_to_te(module, module.function(module.entry), te::Target(),
-                               te::by_level()));
+  BYOC_TRY(const te::Dag dag, te::translate_to_te(module, module.function(module.entry),
+                                                  te::Target(), te::by_level()));
   return group_loops(dag);
 }
 
@@ -31,8 +30,13 @@ T value_of(Result<T> result, int64_t function = -1) {
 }
 
 SavedFunction saved_of(sdk::Function& function, Program program) {
-  SavedFunction out{function.graph.symbol, function.graph.signature(),
-                    function.graph.inputs.size(), function.graph.outputs.size(), {}, {}, {}};
+  SavedFunction out{function.graph.symbol,
+                    function.graph.signature(),
+                    function.graph.inputs.size(),
+                    function.graph.outputs.size(),
+                    {},
+                    {},
+                    {}};
   out.program = std::move(program);
   out.used.resize(function.constants.size());
   for (const Launch& launch : out.program.launches) {
@@ -58,9 +62,9 @@ Compiled compile_all(sdk::CompileRequest& request, const GpuTarget& target) {
     const auto number = static_cast<int64_t>(function.index);
     function.cancel.check();
     const GroupFunction loops = value_of(loops_of(function.graph_json), number);
-    out.programs.push_back(value_of(
-        out.module->add(loops, {cat("f", number), function.graph.inputs.size(), contract}),
-        number));
+    out.programs.push_back(
+        value_of(out.module->add(loops, {cat("f", number), function.graph.inputs.size(), contract}),
+                 number));
     function.cancel.progress(function.index + 1, request.functions.size(), "compiling");
   }
   return out;

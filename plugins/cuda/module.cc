@@ -12,10 +12,11 @@ LoadedCode::LoadedCode(std::shared_ptr<const Device> device, const SavedModule& 
   std::string log(4096, '\0');
   int32_t options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
-  const CUresult result = cu.cuModuleLoadDataEx(&handle_, module.ptx.c_str(),
-                                                std::size(options), options, values);
+  const CUresult result =
+      cu.cuModuleLoadDataEx(&handle_, module.ptx.c_str(), std::size(options), options, values);
   log.resize(log.find('\0'));
-  cu.check(result, "loading code for " + device_->row().name + (log.empty() ? "" : " (" + log + ")"));
+  cu.check(result,
+           "loading code for " + device_->row().name + (log.empty() ? "" : " (" + log + ")"));
 }
 
 LoadedCode::~LoadedCode() {
@@ -99,14 +100,14 @@ CudaModule::CudaModule(SavedModule saved, int device) : saved_(std::move(saved))
 }
 
 CudaModule::CudaModule(SavedModule saved, std::shared_ptr<const Device> device,
-                       std::vector<std::vector<const void*>> constants)
+                       std::vector<std::vector<const void*>> constants, DeviceMemory own)
     : saved_(std::move(saved)),
       device_(device->number()),
+      own_(std::move(own)),
       code_(std::make_unique<LoadedCode>(std::move(device), saved_)),
       constants_(std::move(constants)) {
   for (size_t k = 0; k < saved_.functions.size(); ++k)
-    kernels_.push_back(
-        std::make_unique<Kernel>(saved_.functions[k], code_.get(), &constants_[k]));
+    kernels_.push_back(std::make_unique<Kernel>(saved_.functions[k], code_.get(), &constants_[k]));
 }
 
 CudaModule::~CudaModule() = default;

@@ -39,13 +39,9 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
     return shown_code(request, target_, form);
   }
 
-  std::vector<sdk::DeviceRow> devices() override {
-    return {open_device()->row()};
-  }
+  std::vector<sdk::DeviceRow> devices() override { return {open_device()->row()}; }
   void* allocate(DLDevice, uint64_t bytes, uint64_t) override { return device().allocate(bytes); }
-  void release(DLDevice, void* memory) noexcept override {
-    device().release(memory);
-  }
+  void release(DLDevice, void* memory) noexcept override { device().release(memory); }
   void copy(const byoc_copy& copy, sdk::Stream* stream) override {
     device().copy(copy, stream == nullptr ? nullptr : static_cast<Queue*>(stream)->handle());
   }
@@ -73,9 +69,32 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
   std::shared_ptr<const Device> device_;
 };
 
+/// Returns the address of a constant on the device; null where it has no bytes. A host that did not
+/// bring it there gets a copy in `own`.
+const void* address_of(const byoc_const& constant, const std::shared_ptr<const Device>& device,
+                       DeviceMemory& own) {
+  if (BYOC_HAS(&constant, device_data) && constant.device_data != nullptr)
+    return constant.device_data;
+  const DLTensor& view = *constant.view;
+  uint64_t bytes = view.dtype.bits / 8;
+  for (int32_t d = 0; d < view.ndim; ++d) bytes *= static_cast<uint64_t>(view.shape[d]);
+  if (bytes == 0) return nullptr;
+  void* const memory = own.add(bytes);
+  byoc_copy copy{};
+  copy.dst = memory;
+  copy.src = static_cast<const char*>(view.data) + view.byte_offset;
+  copy.dst_device = {kDLCUDA, device->number()};
+  copy.src_device = {kDLCPU, 0};
+  copy.bytes = bytes;
+  device->copy(copy, nullptr);
+  return memory;
+}
+
 // Returns the addresses of the constants of a function; those that it does not read are null.
 std::vector<const void*> constants_of(const SavedFunction& function,
-                                      const sdk::detail::ConstantsByKey& by_key) {
+                                      const sdk::detail::ConstantsByKey& by_key,
+                                      const std::shared_ptr<const Device>& device,
+                                      DeviceMemory& own) {
   std::vector<const void*> out;
   for (size_t k = 0; k < function.constants.size(); ++k) {
     out.push_back(nullptr);
@@ -85,23 +104,23 @@ std::vector<const void*> constants_of(const SavedFunction& function,
     const auto found = by_key.find(sdk::detail::hex(key));
     if (found == by_key.end())
       throw sdk::Error(BYOC_DATA_LOSS, "a constant of the saved module is not in the artifact");
-    if (BYOC_HAS(found->second, device_data)) out.back() = found->second->device_data;
-    if (out.back() == nullptr)
-      throw sdk::Error(BYOC_INTERNAL, "a constant of the saved module is not on the device");
+    out.back() = address_of(*found->second, device, own);
   }
   return out;
 }
 
 std::unique_ptr<sdk::Module> CudaPlugin::load_module(const byoc_load& load) {
   if ((load.flags & BYOC_NO_NATIVE) != 0)
-    throw sdk::Error(BYOC_PERMISSION_DENIED, "the module is code for a device, which is not allowed");
+    throw sdk::Error(BYOC_PERMISSION_DENIED,
+                     "the module is code for a device, which is not allowed");
   SavedModule saved = read_saved({static_cast<const char*>(load.blob.p), load.blob.n});
   const std::shared_ptr<const Device> device = open_device();
   const std::string target = "the model was compiled for sm=" + std::to_string(saved.sm);
   if (static_cast<uint64_t>(device->sm()) < saved.sm)
-    throw sdk::Error(BYOC_FAILED_PRECONDITION,
-                     target + ", " + device->row().name + " is sm=" + std::to_string(device->sm()) +
-                         ": compile it with --plugin-option cuda.sm=" + std::to_string(device->sm()));
+    throw sdk::Error(
+        BYOC_FAILED_PRECONDITION,
+        target + ", " + device->row().name + " is sm=" + std::to_string(device->sm()) +
+            ": compile it with --plugin-option cuda.sm=" + std::to_string(device->sm()));
   const int needed = driver_for({static_cast<int>(saved.sm)});
   if (device->library().version() < needed)
     throw sdk::Error(BYOC_FAILED_PRECONDITION,
@@ -109,10 +128,12 @@ std::unique_ptr<sdk::Module> CudaPlugin::load_module(const byoc_load& load) {
                          " on; this one is for " + version_text(device->library().version()) +
                          ": update it, or compile with --plugin-option cuda.sm=80");
   std::vector<std::vector<const void*>> constants;
+  DeviceMemory own(device);
   const sdk::detail::ConstantsByKey by_key = sdk::detail::constants_by_key(load);
   for (const SavedFunction& function : saved.functions)
-    constants.push_back(constants_of(function, by_key));
-  return std::make_unique<CudaModule>(std::move(saved), device, std::move(constants));
+    constants.push_back(constants_of(function, by_key, device, own));
+  return std::make_unique<CudaModule>(std::move(saved), device, std::move(constants),
+                                      std::move(own));
 }
 
 }  // namespace

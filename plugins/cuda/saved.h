@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What an artifact has of the plugin: the PTX of a module and the launches of its functions.
+// The plugin's part of an artifact: the PTX of a module and the launches of its functions.
 #include "byoc/plugin/sdk/plugin.h"
 #include "plugins/cuda/code/launch.h"
 

@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -49,6 +51,31 @@ void initialise() {
   });
 }
 
+// Replaces what NVPTX has no instruction for: fences, which keep conversions of halves apart on
+// processors, and conversions to the nearest integer as one step.
+void replace_intrinsics(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+        auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        if (call == nullptr) continue;
+        llvm::Value* value = nullptr;
+        if (call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
+          value = call->getArgOperand(0);
+        } else if (call->getIntrinsicID() == llvm::Intrinsic::lrint) {
+          llvm::IRBuilder<> b(call);
+          value = b.CreateFPToSI(
+              b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, call->getArgOperand(0)),
+              call->getType());
+        }
+        if (value == nullptr) continue;
+        call->replaceAllUsesWith(value);
+        call->eraseFromParent();
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<GpuTarget> parse_gpu_target(std::string_view text) {
@@ -82,6 +109,7 @@ Result<std::unique_ptr<GpuModule>> GpuModule::make(const GpuTarget& target) {
 }
 
 Result<std::string> GpuModule::ptx() {
+  replace_intrinsics(*module_);
   llvm_plugin::optimise(*module_, *target_, llvm_plugin::Effort::kMost);
   return llvm_plugin::generate(*module_, *target_, llvm_plugin::CodeKind::kAssembly);
 }

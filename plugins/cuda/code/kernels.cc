@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "llvm/IR/Function.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "plugins/cuda/code/gpu_module.h"
 #include "plugins/cuda/code/memory.h"
@@ -97,7 +96,8 @@ Status Emitter::emit(const te::Stmt& stmt) {
 // Returns the tensors that have parameters, in order, and adds their addresses to the launch.
 std::vector<const void*> Emitter::find_tensors(const te::Stmt& stmt, Launch& launch) const {
   std::vector<const void*> out;
-  auto number_in = [](const std::vector<te::Tensor>& list, const void* id) -> std::optional<size_t> {
+  auto number_in = [](const std::vector<te::Tensor>& list,
+                      const void* id) -> std::optional<size_t> {
     for (size_t k = 0; k < list.size(); ++k)
       if (list[k].id() == id) return k;
     return std::nullopt;
@@ -108,8 +108,9 @@ std::vector<const void*> Emitter::find_tensors(const te::Stmt& stmt, Launch& lau
     if (home == plan_.homes.end()) continue;
     Argument argument;
     if (const auto input = number_in(function_.inputs, id)) {
-      argument = *input < options_.n_inputs ? Argument{Argument::kInput, *input}
-                                    : Argument{Argument::kConstant, *input - options_.n_inputs};
+      argument = *input < options_.n_inputs
+                     ? Argument{Argument::kInput, *input}
+                     : Argument{Argument::kConstant, *input - options_.n_inputs};
     } else if (const auto output = number_in(function_.outputs, id)) {
       argument = {Argument::kOutput, *output};
     } else if (home->second.kind == Home::kWorkspace) {
@@ -127,10 +128,11 @@ std::vector<const void*> Emitter::find_tensors(const te::Stmt& stmt, Launch& lau
 llvm::Function* Emitter::declare(const Launch& launch) const {
   llvm::LLVMContext& context = module_.getContext();
   auto* ptr = llvm::PointerType::getUnqual(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
-                                       std::vector<llvm::Type*>(launch.arguments.size(), ptr), false);
-  auto* out = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, launch.kernel,
-                                     module_);
+  auto* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                              std::vector<llvm::Type*>(launch.arguments.size(), ptr), false);
+  auto* out =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, launch.kernel, module_);
   out->setCallingConv(llvm::CallingConv::PTX_Kernel);
   out->setDoesNotThrow();
   out->addFnAttr(llvm::Attribute::MustProgress);
@@ -161,10 +163,12 @@ Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
   look(stmt, roles_, ranges, false, facts);
   const std::optional<int64_t> count = te::as_int(groups.extent);
   if (!count || *count > kMostGroups || facts.threads > kMostThreads)
-    return unimplemented(cat("a kernel of ", te::print(groups.extent), " groups of ",
-                             facts.threads, " threads"));
+    return unimplemented(
+        cat("a kernel of ", te::print(groups.extent), " groups of ", facts.threads, " threads"));
   Launch launch{cat(options_.prefix, "_", program_.launches.size()),
-                static_cast<uint32_t>(*count), static_cast<uint32_t>(facts.threads), {}};
+                static_cast<uint32_t>(*count),
+                static_cast<uint32_t>(facts.threads),
+                {}};
   const std::vector<const void*> tensors = find_tensors(stmt, launch);
   if (tensors.size() >= Launch::kMostArguments)
     return unimplemented(cat("a kernel that reads and writes ", tensors.size(), " tensors"));
@@ -182,31 +186,6 @@ Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
   return {};
 }
 
-// Replaces what NVPTX has no instruction for: fences, which keep conversions of halves apart on
-// processors, and conversions to the nearest integer as one step.
-void replace_intrinsics(llvm::Module& module) {
-  for (llvm::Function& function : module) {
-    for (llvm::BasicBlock& block : function) {
-      for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
-        auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-        if (call == nullptr) continue;
-        llvm::Value* value = nullptr;
-        if (call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
-          value = call->getArgOperand(0);
-        } else if (call->getIntrinsicID() == llvm::Intrinsic::lrint) {
-          llvm::IRBuilder<> b(call);
-          value = b.CreateFPToSI(
-              b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, call->getArgOperand(0)),
-              call->getType());
-        }
-        if (value == nullptr) continue;
-        call->replaceAllUsesWith(value);
-        call->eraseFromParent();
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Result<Program> GpuModule::add(const GroupFunction& function, const KernelOptions& options) {
@@ -214,7 +193,6 @@ Result<Program> GpuModule::add(const GroupFunction& function, const KernelOption
   BYOC_TRY(const MemoryPlan plan, plan_of(prepared));
   Emitter emitter(*module_, machine_, plan, prepared, options);
   BYOC_TRY(Program out, emitter.emit());
-  replace_intrinsics(*module_);
   for (const llvm::Function& callee : *module_) {
     if (callee.isDeclaration() && !callee.isIntrinsic())
       return unimplemented(cat("devices have no function ", callee.getName().str()));

@@ -48,15 +48,19 @@ Result<Home> inner_home(const te::Tensor& tensor, const Roles& roles) {
   return home;
 }
 
-bool is_plain(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64 || !is_float(dtype); }
+bool is_plain(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || !is_float(dtype);
+}
 
 te::Expr hidden_constant(const te::Expr& x) {
   if (const auto* number = std::get_if<te::FloatImm>(&x->kind)) {
     if (x.dtype() == DType::kF64)
-      return te::bitcast(x.dtype(), te::int_constant(DType::kI64, std::bit_cast<int64_t>(number->value)));
-    if (x.dtype() == DType::kF32)
       return te::bitcast(x.dtype(),
-                         te::int_constant(DType::kI32, std::bit_cast<int32_t>(static_cast<float>(number->value))));
+                         te::int_constant(DType::kI64, std::bit_cast<int64_t>(number->value)));
+    if (x.dtype() == DType::kF32)
+      return te::bitcast(
+          x.dtype(),
+          te::int_constant(DType::kI32, std::bit_cast<int32_t>(static_cast<float>(number->value))));
   }
   if (const auto* number = std::get_if<te::IntImm>(&x->kind); number && x.dtype() == DType::kI64)
     return te::bitcast(x.dtype(), te::int_constant(DType::kU64, number->value));

@@ -45,46 +45,46 @@ enum : int32_t {
   kMultiprocessors = 16,  // CUdevice_attribute
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
-  kJitErrorLog = 5,       // CUjit_option
+  kJitErrorLog = 5,  // CUjit_option
   kJitErrorLogBytes = 6
 };
 enum : uint32_t { kStreamNonBlocking = 1, kEventDisableTiming = 2, kHostAllocDeviceMap = 2 };
 
 /// X(name, type of the function): the table of entry points.
-#define BYOC_CUDA_ENTRY_POINTS(X)                                                                \
-  X(cuInit, CUresult(uint32_t))                                                                  \
-  X(cuDriverGetVersion, CUresult(int*))                                                          \
-  X(cuGetErrorName, CUresult(CUresult, const char**))                                            \
-  X(cuDeviceGetCount, CUresult(int*))                                                            \
-  X(cuDeviceGet, CUresult(CUdevice*, int))                                                       \
-  X(cuDeviceGetName, CUresult(char*, int, CUdevice))                                             \
-  X(cuDeviceTotalMem_v2, CUresult(size_t*, CUdevice))                                            \
-  X(cuDeviceGetAttribute, CUresult(int*, int32_t, CUdevice))                                     \
-  X(cuDevicePrimaryCtxRetain, CUresult(CUcontext*, CUdevice))                                    \
-  X(cuDevicePrimaryCtxRelease_v2, CUresult(CUdevice))                                            \
-  X(cuCtxPushCurrent_v2, CUresult(CUcontext))                                                    \
-  X(cuCtxPopCurrent_v2, CUresult(CUcontext*))                                                    \
-  X(cuModuleLoadDataEx, CUresult(CUmodule*, const void*, uint32_t, int32_t*, void**))            \
-  X(cuModuleUnload, CUresult(CUmodule))                                                          \
-  X(cuModuleGetFunction, CUresult(CUfunction*, CUmodule, const char*))                           \
-  X(cuMemAlloc_v2, CUresult(CUdeviceptr*, size_t))                                               \
-  X(cuMemFree_v2, CUresult(CUdeviceptr))                                                         \
-  X(cuMemHostAlloc, CUresult(void**, size_t, uint32_t))                                          \
-  X(cuMemHostGetDevicePointer_v2, CUresult(CUdeviceptr*, void*, uint32_t))                       \
-  X(cuMemFreeHost, CUresult(void*))                                                              \
-  X(cuMemcpyHtoDAsync_v2, CUresult(CUdeviceptr, const void*, size_t, CUstream))                  \
-  X(cuMemcpyDtoHAsync_v2, CUresult(void*, CUdeviceptr, size_t, CUstream))                        \
-  X(cuMemcpyDtoDAsync_v2, CUresult(CUdeviceptr, CUdeviceptr, size_t, CUstream))                  \
-  X(cuStreamCreate, CUresult(CUstream*, uint32_t))                                               \
-  X(cuStreamDestroy_v2, CUresult(CUstream))                                                      \
-  X(cuStreamQuery, CUresult(CUstream))                                                           \
-  X(cuStreamSynchronize, CUresult(CUstream))                                                     \
-  X(cuStreamWaitEvent, CUresult(CUstream, CUevent, uint32_t))                                    \
-  X(cuEventCreate, CUresult(CUevent*, uint32_t))                                                 \
-  X(cuEventDestroy_v2, CUresult(CUevent))                                                        \
-  X(cuEventRecord, CUresult(CUevent, CUstream))                                                  \
-  X(cuEventQuery, CUresult(CUevent))                                                             \
-  X(cuLaunchKernel, CUresult(CUfunction, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,       \
+#define BYOC_CUDA_ENTRY_POINTS(X)                                                          \
+  X(cuInit, CUresult(uint32_t))                                                            \
+  X(cuDriverGetVersion, CUresult(int*))                                                    \
+  X(cuGetErrorName, CUresult(CUresult, const char**))                                      \
+  X(cuDeviceGetCount, CUresult(int*))                                                      \
+  X(cuDeviceGet, CUresult(CUdevice*, int))                                                 \
+  X(cuDeviceGetName, CUresult(char*, int, CUdevice))                                       \
+  X(cuDeviceTotalMem_v2, CUresult(size_t*, CUdevice))                                      \
+  X(cuDeviceGetAttribute, CUresult(int*, int32_t, CUdevice))                               \
+  X(cuDevicePrimaryCtxRetain, CUresult(CUcontext*, CUdevice))                              \
+  X(cuDevicePrimaryCtxRelease_v2, CUresult(CUdevice))                                      \
+  X(cuCtxPushCurrent_v2, CUresult(CUcontext))                                              \
+  X(cuCtxPopCurrent_v2, CUresult(CUcontext*))                                              \
+  X(cuModuleLoadDataEx, CUresult(CUmodule*, const void*, uint32_t, int32_t*, void**))      \
+  X(cuModuleUnload, CUresult(CUmodule))                                                    \
+  X(cuModuleGetFunction, CUresult(CUfunction*, CUmodule, const char*))                     \
+  X(cuMemAlloc_v2, CUresult(CUdeviceptr*, size_t))                                         \
+  X(cuMemFree_v2, CUresult(CUdeviceptr))                                                   \
+  X(cuMemHostAlloc, CUresult(void**, size_t, uint32_t))                                    \
+  X(cuMemHostGetDevicePointer_v2, CUresult(CUdeviceptr*, void*, uint32_t))                 \
+  X(cuMemFreeHost, CUresult(void*))                                                        \
+  X(cuMemcpyHtoDAsync_v2, CUresult(CUdeviceptr, const void*, size_t, CUstream))            \
+  X(cuMemcpyDtoHAsync_v2, CUresult(void*, CUdeviceptr, size_t, CUstream))                  \
+  X(cuMemcpyDtoDAsync_v2, CUresult(CUdeviceptr, CUdeviceptr, size_t, CUstream))            \
+  X(cuStreamCreate, CUresult(CUstream*, uint32_t))                                         \
+  X(cuStreamDestroy_v2, CUresult(CUstream))                                                \
+  X(cuStreamQuery, CUresult(CUstream))                                                     \
+  X(cuStreamSynchronize, CUresult(CUstream))                                               \
+  X(cuStreamWaitEvent, CUresult(CUstream, CUevent, uint32_t))                              \
+  X(cuEventCreate, CUresult(CUevent*, uint32_t))                                           \
+  X(cuEventDestroy_v2, CUresult(CUevent))                                                  \
+  X(cuEventRecord, CUresult(CUevent, CUstream))                                            \
+  X(cuEventQuery, CUresult(CUevent))                                                       \
+  X(cuLaunchKernel, CUresult(CUfunction, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, \
                              uint32_t, uint32_t, CUstream, void**, void**))
 
 }  // namespace byoc::cuda

@@ -14,9 +14,9 @@ Device::Device(std::shared_ptr<const Library> library, int number)
   int count = 0;
   cu.check(cu.cuDeviceGetCount(&count), "counting devices");
   if (number >= count)
-    throw sdk::Error(BYOC_UNAVAILABLE,
-                     "there is no CUDA device " + std::to_string(number) + ", the driver has " +
-                         std::to_string(count) + ": see `nvidia-smi` and CUDA_VISIBLE_DEVICES");
+    throw sdk::Error(BYOC_UNAVAILABLE, "there is no CUDA device " + std::to_string(number) +
+                                           ", the driver has " + std::to_string(count) +
+                                           ": see `nvidia-smi` and CUDA_VISIBLE_DEVICES");
   cu.check(cu.cuDeviceGet(&handle_, number), "opening CUDA device " + std::to_string(number));
   char name[256] = {};
   cu.check(cu.cuDeviceGetName(name, sizeof name - 1, handle_), "the name of the device");
@@ -89,8 +89,7 @@ void Device::copy(const byoc_copy& copy, CUstream stream) const {
     result = cu.cuMemcpyHtoDAsync_v2(address(copy.dst), copy.src, copy.bytes, own);
   else if (copy.dst_device.device_type == kDLCPU)
     result = cu.cuMemcpyDtoHAsync_v2(copy.dst, address(copy.src), copy.bytes, own);
-  else
-    result = cu.cuMemcpyDtoDAsync_v2(address(copy.dst), address(copy.src), copy.bytes, own);
+  else result = cu.cuMemcpyDtoDAsync_v2(address(copy.dst), address(copy.src), copy.bytes, own);
   if (stream == nullptr) {
     if (result == kSuccess) result = cu.cuStreamSynchronize(own);
     cu.cuStreamDestroy_v2(own);

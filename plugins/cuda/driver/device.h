@@ -50,4 +50,27 @@ class Device {
   mutable CUcontext context_ = nullptr;
 };
 
+/// Memory of a device, freed with this object.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
+  DeviceMemory(DeviceMemory&&) = default;
+  ~DeviceMemory() {
+    for (void* memory : memory_) device_->release(memory);
+  }
+  /// Throws BYOC_RESOURCE_EXHAUSTED.
+  void* add(uint64_t bytes) {
+    void* out = device_->allocate(bytes);
+    if (out == nullptr)
+      throw sdk::Error(BYOC_RESOURCE_EXHAUSTED,
+                       "no memory on the device for " + std::to_string(bytes) + " bytes");
+    memory_.push_back(out);
+    return out;
+  }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  std::vector<void*> memory_;
+};
+
 }  // namespace byoc::cuda

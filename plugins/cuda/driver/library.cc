@@ -25,11 +25,13 @@ constexpr Meaning kMeanings[] = {
      "the code is for a newer driver: update the driver, or compile with a lower cuda.sm"},
     {kIllegalAddress, BYOC_UNAVAILABLE,
      "a kernel accessed memory that is not its own; the device is lost to this process"},
-    {kLaunchOutOfResources, BYOC_RESOURCE_EXHAUSTED, "a kernel needs more than a multiprocessor has"},
+    {kLaunchOutOfResources, BYOC_RESOURCE_EXHAUSTED,
+     "a kernel needs more than a multiprocessor has"},
     {kLaunchTimeout, BYOC_UNAVAILABLE,
      "a kernel ran longer than the driver allows; the device is lost to this process"},
     {kLaunchFailed, BYOC_UNAVAILABLE, "a kernel failed; the device is lost to this process"},
-    {kSystemNotReady, BYOC_UNAVAILABLE, "the driver is not ready: is nvidia-fabricmanager running?"},
+    {kSystemNotReady, BYOC_UNAVAILABLE,
+     "the driver is not ready: is nvidia-fabricmanager running?"},
 };
 constexpr CUresult kFirstLost = 700, kLastLost = 721;  // errors after which a context is unusable
 
@@ -58,11 +60,12 @@ void Library::fail(CUresult result, const std::string& what) const {
 std::shared_ptr<const Library> Library::open(const std::string& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
-    unavailable(path + ", NVIDIA's driver, cannot be opened: install the driver of the graphics "
-                       "card (Debian: nvidia-driver), in a container with its runtime");
+    unavailable(path +
+                ", NVIDIA's driver, cannot be opened: install the driver of the graphics "
+                "card (Debian: nvidia-driver), in a container with its runtime");
   std::shared_ptr<Library> out(new Library());
   std::string missing;
-#define BYOC_CUDA_FIND(name, type)                                               \
+#define BYOC_CUDA_FIND(name, type)                                              \
   out->name = reinterpret_cast<std::add_pointer_t<type>>(dlsym(handle, #name)); \
   if (out->name == nullptr && missing.empty()) missing = #name;
   BYOC_CUDA_ENTRY_POINTS(BYOC_CUDA_FIND)

@@ -64,7 +64,8 @@ void Failures::check() const {
   std::lock_guard lock(mutex_);
   for (size_t k = 0; k < functions_.size(); ++k) {
     const Failure& failure = slots_[k];
-    if (failure.number <= 0 || static_cast<size_t>(failure.number) > functions_[k]->size()) continue;
+    if (failure.number <= 0 || static_cast<size_t>(failure.number) > functions_[k]->size())
+      continue;
     const std::string& op = (*functions_[k])[static_cast<size_t>(failure.number - 1)];
     throw sdk::Error(BYOC_OUT_OF_RANGE,
                      index_outside(op, failure.index, failure.low, failure.extent).message());

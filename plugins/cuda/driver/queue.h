@@ -48,7 +48,7 @@ class Queue : public sdk::Stream {
   static constexpr uint64_t kMostWaitNs = 10'000'000'000;
   const Device& device_;
   CUstream handle_ = nullptr;
-  std::shared_ptr<Failures> own_;     // made when a kernel that may fail is launched
+  std::shared_ptr<Failures> own_;  // made when a kernel that may fail is launched
   std::vector<std::shared_ptr<const Failures>> failures_;  // and of work that this one waits for
 };
 

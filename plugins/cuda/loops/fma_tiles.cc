@@ -52,8 +52,7 @@ class FmaTiles {
   // Threads of a row have neighbouring columns, so that they store neighbours.
   template <class Body>
   te::Stmt each_sum(Body&& body) {
-    return groups_.threads(tile_.threads(),
-                           [&](const te::Expr& t) { return own_sums(t, body); });
+    return groups_.threads(tile_.threads(), [&](const te::Expr& t) { return own_sums(t, body); });
   }
   template <class Body>
   te::Stmt own_sums(const te::Expr& t, Body&& body) {

@@ -25,7 +25,7 @@ class Inliner {
   };
   te::Expr read(Inlined& stage, te::Exprs indices);
 
-  std::unordered_map<const void*, Inlined> inlined_;                          // by tensor
+  std::unordered_map<const void*, Inlined> inlined_;  // by tensor
   std::unordered_map<const te::ExprNode*, std::pair<te::Expr, te::Expr>> done_;
   te::Ranges ranges_;
 };

@@ -13,11 +13,10 @@ te::Expr with_value(const te::Expr& x, const te::Tensor& tensor, const te::Expr&
     auto known = done.find(&*node);
     if (known != done.end()) return known->second;
     const auto* load = std::get_if<std::shared_ptr<const te::Load>>(&node->kind);
-    te::Expr out = load != nullptr && (*load)->tensor == tensor
-                       ? value
-                       : te::map_operands(node, [&](const te::Expr& operand) {
-                           return self(self, operand);
-                         });
+    te::Expr out =
+        load != nullptr && (*load)->tensor == tensor
+            ? value
+            : te::map_operands(node, [&](const te::Expr& operand) { return self(self, operand); });
     done.emplace(&*node, out);
     return out;
   };
@@ -52,8 +51,7 @@ te::Stmt stored(const Job& job, const te::Exprs& indices, const te::Exprs& sums)
   te::Exprs values;
   te::Var sum("sum", sums[0].dtype());
   for (const te::Expr& value : job.end_values)
-    values.push_back(
-        at_indices(with_value(value, job.stage->outputs[0], sum), end.axes, indices));
+    values.push_back(at_indices(with_value(value, job.stage->outputs[0], sum), end.axes, indices));
   return te::make_let(sum, sums[0], store_all(job.end->outputs, indices, values));
 }
 
@@ -91,8 +89,8 @@ te::Exprs loads_of(const std::vector<te::Tensor>& memory, const te::Exprs& at) {
 te::Exprs terms_at(const Job& job, const te::Exprs& indices, const te::Exprs& reduce) {
   te::Exprs out;
   for (const te::Expr& value : job.values) {
-    out.push_back(at_indices(at_indices(value, job.compute().axes, indices), job.compute().reduce,
-                             reduce));
+    out.push_back(
+        at_indices(at_indices(value, job.compute().axes, indices), job.compute().reduce, reduce));
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of f16 and bf16 by tensor cores. A warp of 32 threads has tiles of 16 x 8 results, each
-// thread four of each tile: rows g and g + 8, columns 2 q and 2 q + 1 for thread 4 g + q of the warp.
+// thread four of each tile: rows g and g + 8, columns 2 q and 2 q + 1 for its thread 4 g + q.
 // mma.sync adds 16 terms to all of them; its operands are pairs of neighbours along k.
 // Source: "PTX ISA", Matrix Fragments for mma.m16n8k16.
 #include <algorithm>
@@ -19,7 +19,8 @@ struct MmaTile {
   int64_t warps() const { return bm / wm * (bn / wn); }
   TileSize size() const { return {bm, bn, bk, warps() * kWarp}; }
 };
-constexpr MmaTile kMmaTiles[] = {{128, 128, 32, 64, 32}, {64, 64, 32, 32, 32}, {32, 32, 32, 16, 16}};
+constexpr MmaTile kMmaTiles[] = {
+    {128, 128, 32, 64, 32}, {64, 64, 32, 32, 32}, {32, 32, 32, 16, 16}};
 
 // Returns x, a float, as an expression of a 16 bit type that has the same value; empty: there is
 // none. Conditions select between such values.
@@ -44,8 +45,8 @@ class MmaTiles {
         frame_(job, product, tile.size(), a, b),
         a_("a", a.dtype(), {tile.bm, tile.bk + kPad}),
         b_("b", b.dtype(), {tile.bn, tile.bk + kPad}),
-        sums_(partial_results(
-            job, {tile.size().threads, tile.wm / kRows, tile.wn / kColumns, kSums})),
+        sums_(partial_results(job,
+                              {tile.size().threads, tile.wm / kRows, tile.wn / kColumns, kSums})),
         groups_(groups) {}
 
   te::Stmt kernel() {

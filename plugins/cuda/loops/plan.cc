@@ -8,111 +8,47 @@
 #include "plugins/cuda/loops/inliner.h"
 #include "plugins/cuda/loops/procedure.h"
 #include "plugins/cuda/loops/product.h"
+#include "plugins/cuda/loops/readers.h"
 
 namespace byoc::cuda {
 namespace {
 
 class Planner {
  public:
-  explicit Planner(const te::Dag& dag) : dag_(dag), readers_(dag.stages.size()) {}
+  explicit Planner(const te::Dag& dag) : dag_(dag), readers_(dag) {}
   Result<GroupFunction> plan();
 
  private:
-  void find_readers();
   Status add(size_t s);
   bool may_inline(size_t s, const Job& job);
-  bool ends_a_reduction(const Job& job) const;
-  int64_t reads_of(size_t s) const;
   void join_ends();
   te::Stmt kernel_of(const Job& job);
   te::LoopFunction function_of(std::vector<te::Stmt> kernels);
   te::Stmt copied_outputs(te::LoopFunction& function);
-  const te::Compute* compute_of(size_t s) const {
-    return std::get_if<te::Compute>(&dag_.stages[s].kind);
-  }
-  const te::Compute* reduction_of(const te::Tensor& tensor) const;
-  bool is_identity(const te::Load& load, const std::vector<te::Axis>& axes,
-                   const Extents& extents) const;
 
   const te::Dag& dag_;
+  const Readers readers_;
   Inliner inline_;
   Groups groups_;
-  std::unordered_map<const void*, size_t> maker_;           // by tensor
-  std::vector<std::vector<std::pair<size_t, int64_t>>> readers_;  // stage and its loads, by stage
-  std::set<const void*> outputs_;
-  std::vector<std::optional<Job>> jobs_;                    // of stages that are not inlined
-  std::vector<te::Tensor> between_;                         // values between kernels
+  std::vector<std::optional<Job>> jobs_;  // of stages that are not inlined
+  std::vector<te::Tensor> between_;       // values between kernels
 };
-
-void Planner::find_readers() {
-  for (size_t s = 0; s < dag_.stages.size(); ++s) {
-    for (const te::Tensor& tensor : dag_.stages[s].outputs) maker_[tensor.id()] = s;
-    std::map<size_t, int64_t> loads;
-    if (const te::Compute* own = compute_of(s)) {
-      for (const te::Expr& value : own->values)
-        for (const auto& load : work_of(value).loads) ++loads[maker_.at(load->tensor.id())];
-    } else if (const auto* own = std::get_if<te::Procedure>(&dag_.stages[s].kind)) {
-      for (const te::Tensor& tensor : own->inputs) ++loads[maker_.at(tensor.id())];
-    }
-    for (const auto& [from, count] : loads) readers_[from].emplace_back(s, count);
-  }
-  for (const te::Tensor& tensor : dag_.outputs) outputs_.insert(tensor.id());
-}
-
-const te::Compute* Planner::reduction_of(const te::Tensor& tensor) const {
-  const te::Compute* own = compute_of(maker_.at(tensor.id()));
-  return own != nullptr && !own->reduce.empty() ? own : nullptr;
-}
-
-bool Planner::is_identity(const te::Load& load, const std::vector<te::Axis>& axes,
-                          const Extents& extents) const {
-  if (load.indices.size() != axes.size()) return false;
-  for (size_t k = 0; k < axes.size(); ++k) {
-    if (te::as_int(load.tensor.shape()[k]) != extents[k]) return false;
-    const auto* ref = std::get_if<te::VarRef>(&load.indices[k]->kind);
-    const bool is_axis = ref != nullptr && ref->var == axes[k].var;
-    if (!is_axis && !(extents[k] == 1 && te::as_int(load.indices[k]) == 0)) return false;
-  }
-  return true;
-}
-
-bool Planner::ends_a_reduction(const Job& job) const {
-  for (const auto& load : work_of(job.values[0]).loads) {
-    if (reduction_of(load->tensor) == nullptr || outputs_.contains(load->tensor.id())) continue;
-    if (readers_[maker_.at(load->tensor.id())].size() == 1 &&
-        is_identity(*load, job.compute().axes, job.extents))
-      return true;
-  }
-  return false;
-}
-
-// Returns the number of times that an element of the stage is read.
-int64_t Planner::reads_of(size_t s) const {
-  int64_t out = 0;
-  for (const auto& [reader, loads] : readers_[s]) {
-    const te::Compute& own = *compute_of(reader);
-    int64_t times = loads;
-    for (const auto* axes : {&own.axes, &own.reduce})
-      for (const te::Axis& axis : *axes) times *= te::as_int(axis.extent).value_or(1);
-    out += times;
-  }
-  return out;
-}
 
 // A stage is inlined where it costs less than the memory for it: where it is read about once, or is
 // hardly more than a load. One that ends a reduction becomes a part of that reduction's kernel.
 bool Planner::may_inline(size_t s, const Job& job) {
   constexpr int64_t kMostNodes = 300, kLight = 4;
-  if (job.values.size() != 1 || !job.reduce.empty() || outputs_.contains(job.stage->outputs[0].id()))
+  if (job.values.size() != 1 || !job.reduce.empty() || readers_.is_output(job.stage->outputs[0]))
     return false;
-  for (const auto& [reader, loads] : readers_[s])
-    if (compute_of(reader) == nullptr) return false;
+  for (const auto& [reader, loads] : readers_.of(s))
+    if (readers_.compute_of(reader) == nullptr) return false;
   const Work work = work_of(job.values[0]);
   if (work.nodes > kMostNodes) return false;
-  const bool is_read_once = reads_of(s) <= 2 * job.elements();
-  if (ends_a_reduction(job)) {
-    const bool goes_on = readers_[s].size() == 1 &&
-                         compute_of(readers_[s][0].first)->reduce.empty() && is_read_once;
+  const bool is_read_once = readers_.reads_of(s) <= 2 * job.elements();
+  if (readers_.ends_a_reduction(job)) {
+    const bool goes_on = readers_.of(s).size() == 1 &&
+                         readers_.compute_of(readers_.of(s)[0].first)->reduce.empty() &&
+                         is_read_once;
     return goes_on;
   }
   return is_read_once || (work.operations <= kLight && work.loads.size() <= 1);
@@ -124,7 +60,7 @@ Status Planner::add(size_t s) {
   for (const te::Tensor& tensor : stage.outputs)
     BYOC_TRY_STATUS(numbers_of(tensor.shape(), stage.name).status());
   if (std::holds_alternative<te::Procedure>(stage.kind)) return check_procedure(stage);
-  const te::Compute* own = compute_of(s);
+  const te::Compute* own = readers_.compute_of(s);
   if (own == nullptr) return {};
   Job job{&stage, {}, {}, {}};
   BYOC_TRY(job.extents, numbers_of(own->axes, stage.name));
@@ -156,11 +92,11 @@ void Planner::join_ends() {
     std::map<size_t, bool> candidates;  // reductions, and whether all reads are at the own element
     for (const te::Expr& value : job->values) {
       for (const auto& load : work_of(value).loads) {
-        const size_t from = maker_.at(load->tensor.id());
-        const bool fits = reduction_of(load->tensor) != nullptr && jobs_[from] &&
+        const size_t from = readers_.maker_of(load->tensor);
+        const bool fits = readers_.reduction_of(load->tensor) != nullptr && jobs_[from] &&
                           jobs_[from]->end == nullptr && users[load->tensor.id()] == 1 &&
                           dag_.stages[from].outputs.size() == 1 &&
-                          !outputs_.contains(load->tensor.id()) &&
+                          !readers_.is_output(load->tensor) &&
                           is_identity(*load, job->compute().axes, job->extents);
         candidates.emplace(from, true).first->second &= fits;
       }
@@ -192,8 +128,8 @@ te::Stmt Planner::copied_outputs(te::LoopFunction& function) {
   std::vector<te::Stmt> copies;
   for (te::Tensor& output : function.outputs) {
     if (known.insert(output.id()).second) continue;
-    const te::Tensor from = std::exchange(
-        output, te::Tensor(output.name() + ".copy", output.dtype(), output.shape()));
+    const te::Tensor from =
+        std::exchange(output, te::Tensor(output.name() + ".copy", output.dtype(), output.shape()));
     const Extents extents = *numbers_of(from.shape(), from.name());
     if (product_of(extents) == 0) continue;
     copies.push_back(groups_.flat(product_of(extents), [&](const te::Expr& flat) {
@@ -214,7 +150,6 @@ te::LoopFunction Planner::function_of(std::vector<te::Stmt> kernels) {
 }
 
 Result<GroupFunction> Planner::plan() {
-  find_readers();
   for (size_t s = 0; s < dag_.stages.size(); ++s) BYOC_TRY_STATUS(add(s));
   join_ends();
   std::vector<te::Stmt> kernels;
@@ -223,7 +158,7 @@ Result<GroupFunction> Planner::plan() {
     const bool is_procedure = std::holds_alternative<te::Procedure>(stage.kind);
     if (!jobs_[s] && !is_procedure) continue;
     for (const te::Tensor& tensor : stage.outputs)
-      if (!outputs_.contains(tensor.id())) between_.push_back(tensor);
+      if (!readers_.is_output(tensor)) between_.push_back(tensor);
     kernels.push_back(is_procedure ? procedure_kernel(stage, groups_) : kernel_of(*jobs_[s]));
   }
   te::LoopFunction loops = function_of(std::move(kernels));

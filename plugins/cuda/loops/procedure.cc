@@ -34,7 +34,8 @@ int64_t steps_of(const te::Stmt& stmt, te::Ranges& ranges) {
 
 te::Stmt serial(const te::Stmt& stmt) {
   if (stmt.is_empty()) return stmt;
-  te::Stmt out = te::map_parts(stmt, [](const te::Expr& x) { return x; }, serial);
+  te::Stmt out = te::map_parts(
+      stmt, [](const te::Expr& x) { return x; }, serial);
   const auto* loop = std::get_if<te::For>(&out->kind);
   if (loop == nullptr || loop->kind == te::LoopKind::kSerial) return out;
   return te::make_for(loop->var, loop->begin, loop->extent, te::LoopKind::kSerial, loop->body);
@@ -51,9 +52,8 @@ Status check_procedure(const te::Stage& stage) {
 
 te::Stmt procedure_kernel(const te::Stage& stage, Groups& groups) {
   const te::Stmt body = serial(std::get<te::Procedure>(stage.kind).body);
-  return groups.groups(1, [&](const te::Expr&) {
-    return groups.threads(1, [&](const te::Expr&) { return body; });
-  });
+  return groups.groups(
+      1, [&](const te::Expr&) { return groups.threads(1, [&](const te::Expr&) { return body; }); });
 }
 
 }  // namespace byoc::cuda

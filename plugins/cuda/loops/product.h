@@ -10,8 +10,8 @@ namespace byoc::cuda {
 
 /// The axes of a product, by the factors whose value depends on them.
 struct Product {
-  te::Expr a, b;                       // of the axes of the job
-  std::vector<size_t> batch, m, n;     // places in Job::extents; n has the last axis of the result
+  te::Expr a, b;                    // of the axes of the job
+  std::vector<size_t> batch, m, n;  // places in Job::extents; n has the last axis of the result
   int64_t batch_size = 1, m_size = 1, n_size = 1, k_size = 1;
 };
 

@@ -45,8 +45,8 @@ te::Stmt by_threads(const Job& job, Groups& groups) {
     te::Stmt loops = combined(job, sums, zero, terms_at(job, at, reduce));
     for (size_t k = job.reduce.size(); k-- > 0;)
       loops = te::make_for(vars[k], 0, job.reduce[k], te::LoopKind::kSerial, std::move(loops));
-    te::Stmt body = te::make_block({cleared(job, sums, zero), std::move(loops),
-                                    stored(job, at, loads_of(sums, zero))});
+    te::Stmt body = te::make_block(
+        {cleared(job, sums, zero), std::move(loops), stored(job, at, loads_of(sums, zero))});
     return allocated(sums, std::move(body));
   });
 }
@@ -82,9 +82,8 @@ te::Stmt by_groups(const Job& job, Groups& groups) {
         return combined(job, parts, {t}, loads_of(parts, {t + half}));
       }));
     }
-    body.push_back(groups.threads(1, [&](const te::Expr& t) {
-      return stored(job, at, loads_of(parts, {t}));
-    }));
+    body.push_back(groups.threads(
+        1, [&](const te::Expr& t) { return stored(job, at, loads_of(parts, {t})); }));
     return groups.shared(parts, te::make_block(std::move(body)));
   });
 }

@@ -42,8 +42,8 @@ te::Expr TileFrame::element(const te::Expr& factor, bool is_a, const te::Expr& k
   const te::Expr at = (is_a ? m0_ : n0_) + w;
   const int64_t size = is_a ? p_.m_size : p_.n_size;
   const te::Exprs indices = indices_of(job_, p_, batch_, is_a ? at : 0, is_a ? te::Expr(0) : at);
-  te::Expr out = at_indices(at_indices(factor, job_.compute().axes, indices),
-                            job_.compute().reduce, unflattened(k, job_.reduce));
+  te::Expr out = at_indices(at_indices(factor, job_.compute().axes, indices), job_.compute().reduce,
+                            unflattened(k, job_.reduce));
   const te::Expr zero = te::constant(factor.dtype(), 0);
   if (p_.k_size % size_.bk != 0) out = te::select(k < te::Expr(p_.k_size), out, zero);
   if (size % (is_a ? size_.bm : size_.bn) != 0) out = te::select(at < te::Expr(size), out, zero);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What tiles of products have in common: the place of a group's tile, the slices of its factors in
+// The common parts of tiles of products: the place of a group's tile, the slices of its factors in
 // shared memory, and the results that it stores.
 #include "plugins/cuda/loops/product.h"
 

@@ -34,7 +34,8 @@ std::vector<Operand> parts_of(const Operand& x) { return x.list.empty() ? std::v
 }  // namespace
 
 void load(Thread& t, const Instruction& i) {
-  const uint64_t size = static_cast<uint64_t>(i.type.bits) / 8, count = std::max<uint64_t>(i.operands[0].list.size(), 1);
+  const uint64_t size = static_cast<uint64_t>(i.type.bits) / 8,
+                 count = std::max<uint64_t>(i.operands[0].list.size(), 1);
   const uint64_t address = t.address(i.operands[1]);
   if (address % (size * count) != 0) throw std::out_of_range("a misaligned address");
   for (uint64_t k = 0; k < count; ++k) {
@@ -88,15 +89,18 @@ void convert(Thread& t, const Instruction& i) {
   uint64_t out = 0;
   if (i.from.is_float()) {
     const double real = number_of(x, i.from);
-    out = i.type.is_float() ? bits_of(rounded(real, i.word), i.type) : whole_of(real, i.type, i.word);
+    out =
+        i.type.is_float() ? bits_of(rounded(real, i.word), i.type) : whole_of(real, i.type, i.word);
   } else if (i.type.is_float()) {
     const int64_t whole = extended(x, i.from);
     if (i.type.bits == 32)  // in one rounding
-      out = std::bit_cast<uint32_t>(i.from.is_signed() ? static_cast<float>(whole)
-                                                       : static_cast<float>(static_cast<uint64_t>(whole)));
+      out = std::bit_cast<uint32_t>(i.from.is_signed()
+                                        ? static_cast<float>(whole)
+                                        : static_cast<float>(static_cast<uint64_t>(whole)));
     else
       out = bits_of(i.from.is_signed() ? static_cast<double>(whole)
-                                       : static_cast<double>(static_cast<uint64_t>(whole)), i.type);
+                                       : static_cast<double>(static_cast<uint64_t>(whole)),
+                    i.type);
   } else {
     out = static_cast<uint64_t>(extended(x, i.from)) & mask_of(i.type.bits);
   }
@@ -106,14 +110,17 @@ void convert(Thread& t, const Instruction& i) {
 // Generic addresses of global memory are the addresses themselves.
 void convert_address(Thread& t, const Instruction& i) {
   const bool is_to = i.opcode.find(".to.") != std::string::npos;
-  const uint64_t window = i.space == Space::kShared ? kSharedWindow : i.space == Space::kLocal ? kLocalWindow : 0;
+  const uint64_t window = i.space == Space::kShared  ? kSharedWindow
+                          : i.space == Space::kLocal ? kLocalWindow
+                                                     : 0;
   const uint64_t x = t.value(i.operands[1]);
   t.set(i.operands[0], is_to ? x - window : x + window);
 }
 
 // prmt: four bytes out of eight, by nibbles of c; the top bit of a nibble repeats the byte's sign.
 void permute(Thread& t, const Instruction& i) {
-  const uint64_t pair = (t.value(i.operands[2]) & 0xffffffff) << 32 | (t.value(i.operands[1]) & 0xffffffff);
+  const uint64_t pair =
+      (t.value(i.operands[2]) & 0xffffffff) << 32 | (t.value(i.operands[1]) & 0xffffffff);
   const uint64_t by = t.value(i.operands[3]);
   uint64_t out = 0;
   for (int k = 0; k < 4; ++k) {

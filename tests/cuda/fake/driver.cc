@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry points of libcuda that the plugin calls, for a pretended device: kernels are PTX that is
-// interpreted. Streams are threads. Environment variables make it fail:
+// The entry points of libcuda that the plugin calls, for a pretended device: kernels are PTX that
+// is interpreted. Streams are threads. Environment variables make it fail:
 //   FAKE_CUDA_VERSION=10020     the driver's version        FAKE_CUDA_DEVICES=0   none
 //   FAKE_CUDA_MEMORY_MIB=1      memory of the device        FAKE_CUDA_SM=75       its kind
 //   FAKE_CUDA_HANG=1            the first launch never ends FAKE_CUDA_FAULT=1     it fails
@@ -19,9 +19,19 @@ int64_t number_of(const char* name, int64_t usual) {
   return text == nullptr ? usual : std::atoll(text);
 }
 
-enum : int { kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidContext = 201,
-             kNoBinary = 209, kInvalidPtx = 218, kUnsupportedPtx = 222, kNotFound = 500, kNotReady = 600,
-             kIllegalAddress = 700, kLaunchFailed = 719 };
+enum : int {
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNoDevice = 100,
+  kInvalidContext = 201,
+  kNoBinary = 209,
+  kInvalidPtx = 218,
+  kUnsupportedPtx = 222,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchFailed = 719
+};
 
 struct Driver {
   Memory memory{static_cast<uint64_t>(number_of("FAKE_CUDA_MEMORY_MIB", 4096)) << 20};
@@ -49,8 +59,8 @@ int usable() {
 }
 
 int copy_work(void* to_host, uint64_t to, const void* from_host, uint64_t from, uint64_t n) {
-  unsigned char* there = to_host != nullptr ? static_cast<unsigned char*>(to_host)
-                                            : driver().memory.find(to, n);
+  unsigned char* there =
+      to_host != nullptr ? static_cast<unsigned char*>(to_host) : driver().memory.find(to, n);
   const unsigned char* here = from_host != nullptr ? static_cast<const unsigned char*>(from_host)
                                                    : driver().memory.find(from, n);
   if (there == nullptr || here == nullptr) return driver().error = kIllegalAddress;
@@ -82,20 +92,26 @@ using namespace fake_cuda;
 #define ENTRY extern "C" __attribute__((visibility("default"))) int
 
 ENTRY cuInit(uint32_t) { return number_of("FAKE_CUDA_DEVICES", 1) == 0 ? kNoDevice : 0; }
-ENTRY cuDriverGetVersion(int* out) { return *out = static_cast<int>(number_of("FAKE_CUDA_VERSION", 12040)), 0; }
+ENTRY cuDriverGetVersion(int* out) {
+  return *out = static_cast<int>(number_of("FAKE_CUDA_VERSION", 12040)), 0;
+}
 ENTRY cuGetErrorName(int error, const char** out) {
   static const std::map<int, const char*> kNames = {
       {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"}, {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
-      {kNoDevice, "CUDA_ERROR_NO_DEVICE"}, {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
-      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"}, {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kNoDevice, "CUDA_ERROR_NO_DEVICE"},         {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
       {kNoBinary, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
   const auto known = kNames.find(error);
   *out = known == kNames.end() ? "CUDA_ERROR_UNKNOWN" : known->second;
   return 0;
 }
-ENTRY cuDeviceGetCount(int* out) { return *out = static_cast<int>(number_of("FAKE_CUDA_DEVICES", 1)), 0; }
+ENTRY cuDeviceGetCount(int* out) {
+  return *out = static_cast<int>(number_of("FAKE_CUDA_DEVICES", 1)), 0;
+}
 ENTRY cuDeviceGet(int* out, int number) { return *out = number, 0; }
-ENTRY cuDeviceGetName(char* out, int n, int) { return std::snprintf(out, static_cast<size_t>(n), "Fake GPU"), 0; }
+ENTRY cuDeviceGetName(char* out, int n, int) {
+  return std::snprintf(out, static_cast<size_t>(n), "Fake GPU"), 0;
+}
 ENTRY cuDeviceTotalMem_v2(size_t* out, int) { return *out = size_t{4} << 30, 0; }
 ENTRY cuDeviceGetAttribute(int* out, int which, int) {
   const auto sm = static_cast<int>(number_of("FAKE_CUDA_SM", 90));
@@ -120,7 +136,8 @@ ENTRY cuModuleLoadDataEx(void** out, const void* text, uint32_t n, int* options,
   if (made->module->sm > number_of("FAKE_CUDA_SM", 90)) return kNoBinary;
   for (const auto& [name, variable] : made->module->globals) {
     const uint64_t address = driver().memory.allocate(variable.bytes);
-    std::memcpy(driver().memory.find(address, variable.bytes), variable.contents.data(), variable.bytes);
+    std::memcpy(driver().memory.find(address, variable.bytes), variable.contents.data(),
+                variable.bytes);
     made->module->addresses[name] = address;
   }
   *out = made.release();
@@ -136,7 +153,8 @@ ENTRY cuModuleGetFunction(void** out, void* module, const char* name) {
   auto& made = *static_cast<LoadedModule*>(module);
   const auto known = made.module->kernels.find(name);
   if (known == made.module->kernels.end()) return kNotFound;
-  made.functions.push_back(std::make_unique<Function>(Function{made.module.get(), known->second.get()}));
+  made.functions.push_back(
+      std::make_unique<Function>(Function{made.module.get(), known->second.get()}));
   *out = made.functions.back().get();
   return 0;
 }
@@ -146,12 +164,19 @@ ENTRY cuMemAlloc_v2(uint64_t* out, size_t n) {
   *out = n == 0 ? 0 : driver().memory.allocate(n);
   return n == 0 ? kInvalidValue : *out == 0 ? kOutOfMemory : 0;
 }
-ENTRY cuMemFree_v2(uint64_t address) { return driver().memory.release(address) ? 0 : kInvalidValue; }
-ENTRY cuMemHostAlloc(void** out, size_t n, uint32_t) { return *out = std::aligned_alloc(4096, (n + 4095) / 4096 * 4096), 0; }
+ENTRY cuMemFree_v2(uint64_t address) {
+  return driver().memory.release(address) ? 0 : kInvalidValue;
+}
+ENTRY cuMemHostAlloc(void** out, size_t n, uint32_t) {
+  return *out = std::aligned_alloc(4096, (n + 4095) / 4096 * 4096), 0;
+}
 ENTRY cuMemHostGetDevicePointer_v2(uint64_t* out, void* host, uint32_t) {
   return *out = driver().memory.map(host, 4096), 0;
 }
-ENTRY cuMemFreeHost(void* host) { return std::free(host), 0; }
+ENTRY cuMemFreeHost(void* host) {
+  driver().memory.unmap(host);
+  return std::free(host), 0;
+}
 
 ENTRY cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t n, void* stream) {
   if (const int error = usable()) return error;
@@ -165,14 +190,17 @@ ENTRY cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t n, void* stream) {
 }
 ENTRY cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void* stream) {
   if (const int error = usable()) return error;
-  static_cast<Stream*>(stream)->enqueue([=](auto&) { return copy_work(nullptr, to, nullptr, from, n); });
+  static_cast<Stream*>(stream)->enqueue(
+      [=](auto&) { return copy_work(nullptr, to, nullptr, from, n); });
   return 0;
 }
-ENTRY cuLaunchKernel(void* function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by,
-                     uint32_t bz, uint32_t shared, void* stream, void** parameters, void**) {
+ENTRY cuLaunchKernel(void* function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx,
+                     uint32_t by, uint32_t bz, uint32_t shared, void* stream, void** parameters,
+                     void**) {
   if (const int error = usable()) return error;
   const Function known = *static_cast<Function*>(function);
-  if (gx == 0 || gy * gz * by * bz != 1 || shared != 0 || bx == 0 || bx > known.kernel->most_threads)
+  if (gx == 0 || gy * gz * by * bz != 1 || shared != 0 || bx == 0 ||
+      bx > known.kernel->most_threads)
     return kInvalidValue;
   std::vector<uint64_t> values;
   for (uint64_t k = 0; k < known.kernel->parameters; ++k)

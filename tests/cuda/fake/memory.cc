@@ -34,6 +34,11 @@ bool Memory::release(uint64_t address) {
   return true;
 }
 
+void Memory::unmap(const void* host) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(blocks_, [&](const auto& block) { return block.second.at == host; });
+}
+
 unsigned char* Memory::find(uint64_t address, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   auto after = blocks_.upper_bound(address);

@@ -17,6 +17,7 @@ class Memory {
   /// Makes `host` accessible at an address of the device.
   uint64_t map(void* host, uint64_t bytes);
   bool release(uint64_t address);
+  void unmap(const void* host);
   /// Returns where the bytes are; null for what no allocation has.
   unsigned char* find(uint64_t address, uint64_t bytes);
 

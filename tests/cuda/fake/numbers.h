@@ -9,9 +9,7 @@
 
 namespace fake_cuda {
 
-inline uint64_t mask_of(int bits) {
-  return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-}
+inline uint64_t mask_of(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 /// Returns an integer of `type`, extended to 64 bits.
 inline int64_t extended(uint64_t bits, const Type& type) {
   bits &= mask_of(type.bits);

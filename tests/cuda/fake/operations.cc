@@ -41,10 +41,13 @@ int64_t compute(int64_t a, int64_t b, const Type& type) {
   if constexpr (op == '&') return a & b;
   if constexpr (op == '|') return a | b;
   if constexpr (op == '^') return a ^ b;
-  if constexpr (op == '/') return y == 0 ? -1 : !type.is_signed() ? static_cast<int64_t>(x / y)
-                                      : b == -1 ? static_cast<int64_t>(0 - x) : a / b;
-  if constexpr (op == '%') return y == 0 ? a : !type.is_signed() ? static_cast<int64_t>(x % y)
-                                      : b == -1 ? 0 : a % b;
+  if constexpr (op == '/')
+    return y == 0              ? -1
+           : !type.is_signed() ? static_cast<int64_t>(x / y)
+           : b == -1           ? static_cast<int64_t>(0 - x)
+                               : a / b;
+  if constexpr (op == '%')
+    return y == 0 ? a : !type.is_signed() ? static_cast<int64_t>(x % y) : b == -1 ? 0 : a % b;
 }
 
 template <char op>
@@ -77,7 +80,8 @@ void multiply_add(Thread& t, const Instruction& i) {
 void fused(Thread& t, const Instruction& i) {
   const double a = real(t, i, 1), b = real(t, i, 2), c = real(t, i, 3);
   if (i.type.bits == 32)
-    return set_real(t, i, std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
+    return set_real(t, i,
+                    std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
   set_real(t, i, i.type.bits == 64 ? std::fma(a, b, c) : a * b + c);
 }
 
@@ -85,7 +89,8 @@ template <bool is_max>
 void extremum(Thread& t, const Instruction& i) {
   if (!i.type.is_float()) {
     const int64_t a = whole(t, i, 1), b = whole(t, i, 2);
-    const bool less = i.type.is_signed() ? a < b : static_cast<uint64_t>(a) < static_cast<uint64_t>(b);
+    const bool less =
+        i.type.is_signed() ? a < b : static_cast<uint64_t>(a) < static_cast<uint64_t>(b);
     return set_whole(t, i, less == is_max ? b : a);
   }
   const double a = real(t, i, 1), b = real(t, i, 2);
@@ -99,9 +104,11 @@ void extremum(Thread& t, const Instruction& i) {
 
 template <bool is_left>
 void shift(Thread& t, const Instruction& i) {
-  const uint64_t by = t.value(i.operands[2]) & 0xffffffff, bits = static_cast<uint64_t>(i.type.bits);
+  const uint64_t by = t.value(i.operands[2]) & 0xffffffff,
+                 bits = static_cast<uint64_t>(i.type.bits);
   const int64_t x = whole(t, i, 1);
-  if constexpr (is_left) return set_whole(t, i, by >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << by));
+  if constexpr (is_left)
+    return set_whole(t, i, by >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) << by));
   if (i.type.is_signed()) return set_whole(t, i, x >> std::min<uint64_t>(by, bits - 1));
   set_whole(t, i, by >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(x) >> by));
 }
@@ -145,12 +152,15 @@ bool compare(Thread& t, const Instruction& i) {
 }
 
 template <double (*function)(double)>
-void real_unary(Thread& t, const Instruction& i) { set_real(t, i, function(real(t, i, 1))); }
+void real_unary(Thread& t, const Instruction& i) {
+  set_real(t, i, function(real(t, i, 1)));
+}
 double root(double x) { return std::sqrt(x); }
 double reciprocal(double x) { return 1 / x; }
 
 void negate(Thread& t, const Instruction& i) {
-  if (i.type.is_float()) t.set(i.operands[0], t.value(i.operands[1]) ^ uint64_t{1} << (i.type.bits - 1));
+  if (i.type.is_float())
+    t.set(i.operands[0], t.value(i.operands[1]) ^ uint64_t{1} << (i.type.bits - 1));
   else set_whole(t, i, -whole(t, i, 1));
 }
 void absolute(Thread& t, const Instruction& i) {
@@ -160,28 +170,53 @@ void absolute(Thread& t, const Instruction& i) {
 
 const std::map<std::string, Execute>& table() {
   static const std::map<std::string, Execute> all = {
-      {"add", binary<'+'>}, {"sub", binary<'-'>}, {"mul", multiply}, {"mad", multiply_add},
-      {"div", binary<'/'>}, {"rem", binary<'%'>}, {"and", binary<'&'>}, {"or", binary<'|'>},
-      {"xor", binary<'^'>}, {"fma", fused}, {"min", extremum<false>}, {"max", extremum<true>},
-      {"shl", shift<true>}, {"shr", shift<false>}, {"shf", funnel}, {"neg", negate},
-      {"abs", absolute}, {"sqrt", real_unary<root>}, {"rcp", real_unary<reciprocal>},
+      {"add", binary<'+'>},
+      {"sub", binary<'-'>},
+      {"mul", multiply},
+      {"mad", multiply_add},
+      {"div", binary<'/'>},
+      {"rem", binary<'%'>},
+      {"and", binary<'&'>},
+      {"or", binary<'|'>},
+      {"xor", binary<'^'>},
+      {"fma", fused},
+      {"min", extremum<false>},
+      {"max", extremum<true>},
+      {"shl", shift<true>},
+      {"shr", shift<false>},
+      {"shf", funnel},
+      {"neg", negate},
+      {"abs", absolute},
+      {"sqrt", real_unary<root>},
+      {"rcp", real_unary<reciprocal>},
       {"not", [](Thread& t, const Instruction& i) { set_whole(t, i, ~whole(t, i, 1)); }},
       {"setp", [](Thread& t, const Instruction& i) { t.set(i.operands[0], compare(t, i)); }},
-      {"selp", [](Thread& t, const Instruction& i) {
+      {"selp",
+       [](Thread& t, const Instruction& i) {
          t.set(i.operands[0], t.value(i.operands[(t.value(i.operands[3]) & 1) != 0 ? 1 : 2]));
        }},
-      {"popc", [](Thread& t, const Instruction& i) {
-         t.set(i.operands[0], static_cast<uint64_t>(std::popcount(t.value(i.operands[1]) & mask_of(i.type.bits))));
+      {"popc",
+       [](Thread& t, const Instruction& i) {
+         t.set(i.operands[0],
+               static_cast<uint64_t>(std::popcount(t.value(i.operands[1]) & mask_of(i.type.bits))));
        }},
-      {"clz", [](Thread& t, const Instruction& i) {
+      {"clz",
+       [](Thread& t, const Instruction& i) {
          const uint64_t x = t.value(i.operands[1]) & mask_of(i.type.bits);
          t.set(i.operands[0], static_cast<uint64_t>(std::countl_zero(x) - 64 + i.type.bits));
        }},
-      {"copysign", [](Thread& t, const Instruction& i) {  // the sign comes first
+      {"copysign",
+       [](Thread& t, const Instruction& i) {  // the sign comes first
          set_real(t, i, std::copysign(real(t, i, 2), real(t, i, 1)));
        }},
-      {"mov", move}, {"ld", load}, {"st", store}, {"cvt", convert}, {"cvta", convert_address},
-      {"prmt", permute}, {"bfe", extract_bits}, {"mma", nullptr}};
+      {"mov", move},
+      {"ld", load},
+      {"st", store},
+      {"cvt", convert},
+      {"cvta", convert_address},
+      {"prmt", permute},
+      {"bfe", extract_bits},
+      {"mma", nullptr}};
   return all;
 }
 
@@ -189,8 +224,9 @@ Type type_of(const std::string& word) {
   if (word == "pred") return {'p', 1};
   if (word == "tf32") return {'t', 32};
   if (word == "bf16") return {'g', 16};
-  const bool is_type = word.size() >= 2 && std::string("busf").find(word[0]) != std::string::npos &&
-                       std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_type =
+      word.size() >= 2 && std::string("busf").find(word[0]) != std::string::npos &&
+      std::all_of(word.begin() + 1, word.end(), [](char c) { return c >= '0' && c <= '9'; });
   return is_type ? Type{word[0], std::stoi(word.substr(1))} : Type{'?', 0};
 }
 
@@ -198,19 +234,22 @@ Type type_of(const std::string& word) {
 
 void resolve(Instruction& i, const std::vector<std::string>& words) {
   static const std::map<std::string, Instruction::Control> kControl = {
-      {"bra", Instruction::kBranch}, {"ret", Instruction::kReturn}, {"exit", Instruction::kReturn},
-      {"bar", Instruction::kBarrier}, {"barrier", Instruction::kBarrier},
-      {"trap", Instruction::kTrap}, {"mma", Instruction::kWarp}};
-  static const std::map<std::string, Space> kSpaces = {
-      {"param", Space::kParam}, {"global", Space::kGlobal}, {"shared", Space::kShared},
-      {"local", Space::kLocal}};
-  static const std::vector<std::string> kIgnored = {"rn", "nc", "sync", "to", "uni", "volatile",
-      "relaxed", "sys", "wrap", "clamp", "b4e"};
+      {"bra", Instruction::kBranch},      {"ret", Instruction::kReturn},
+      {"exit", Instruction::kReturn},     {"bar", Instruction::kBarrier},
+      {"barrier", Instruction::kBarrier}, {"trap", Instruction::kTrap},
+      {"mma", Instruction::kWarp}};
+  static const std::map<std::string, Space> kSpaces = {{"param", Space::kParam},
+                                                       {"global", Space::kGlobal},
+                                                       {"shared", Space::kShared},
+                                                       {"local", Space::kLocal}};
+  static const std::vector<std::string> kIgnored = {
+      "rn", "nc", "sync", "to", "uni", "volatile", "relaxed", "sys", "wrap", "clamp", "b4e"};
   if (const auto control = kControl.find(words[0]); control != kControl.end())
     i.control = control->second;
   const auto known = table().find(words[0]);
   if (known != table().end()) i.execute = known->second;
-  else if (i.control == Instruction::kNext) throw std::runtime_error("unknown instruction " + i.opcode);
+  else if (i.control == Instruction::kNext)
+    throw std::runtime_error("unknown instruction " + i.opcode);
   i.type = i.from = {'?', 0};
   for (size_t k = 1; k < words.size(); ++k) {
     const Type type = type_of(words[k]);

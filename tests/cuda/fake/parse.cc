@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <sstream>
-#include <utility>
 #include <stdexcept>
+#include <utility>
 
 #include "fake/ptx.h"
 
@@ -51,6 +51,7 @@ class Parser {
   }
   void read(std::string line);
   void read_variable(const std::string& line);
+  std::string contents_of(const std::string& line, uint64_t bytes, uint64_t item);
   void read_instruction(std::string line);
   void end_kernel();
   Operand operand(const std::string& text);
@@ -89,7 +90,7 @@ void Parser::read(std::string line) {
   } else if (line.starts_with(".maxntid")) {
     std::sscanf(line.c_str(), ".maxntid %u", &kernel_->most_threads);
   } else if (line.starts_with(".minnctapersm")) {
-    return;                                                // advice for registers
+    return;  // advice for registers
   } else if (line == "}") {
     end_kernel();
   } else if (line.starts_with(".reg") || line.starts_with(".pragma")) {
@@ -103,6 +104,23 @@ void Parser::read(std::string line) {
   } else {
     wrong("\"" + line + "\"");
   }
+}
+
+// Returns the bytes of "= {1, 2}" in a line; zeros without it.
+std::string Parser::contents_of(const std::string& line, uint64_t bytes, uint64_t item) {
+  std::string out(bytes, '\0');
+  const size_t equals = line.find('=');
+  if (equals == std::string::npos) return out;
+  std::string numbers = line.substr(equals + 1);
+  for (char& c : numbers)
+    if (c == '{' || c == '}' || c == ';') c = ' ';
+  uint64_t at = 0;
+  for (const std::string& one : split(numbers, ',')) {
+    const Operand value = operand(trimmed(one));
+    if (at + item <= bytes) std::memcpy(out.data() + at, &value.number, item);
+    at += item;
+  }
+  return out;
 }
 
 // Reads ".shared .align 16 .b8 name[128];" or a global one with numbers.
@@ -127,18 +145,7 @@ void Parser::read_variable(const std::string& line) {
     name.resize(bracket);
   }
   if (made.space == Space::kGlobal) {
-    made.contents.assign(made.bytes, '\0');
-    if (const size_t brace = line.find('='); brace != std::string::npos) {
-      std::string numbers = line.substr(brace + 1);
-      for (char& c : numbers)
-        if (c == '{' || c == '}' || c == ';') c = ' ';
-      uint64_t at = 0;
-      for (const std::string& one : split(numbers, ',')) {
-        const Operand value = operand(trimmed(one));
-        if (at + item <= made.bytes) std::memcpy(made.contents.data() + at, &value.number, item);
-        at += item;
-      }
-    }
+    made.contents = contents_of(line, made.bytes, item);
     out_->globals[name] = made;
     return;
   }
@@ -158,9 +165,10 @@ Operand Parser::address(const std::string& text) {
 }
 
 Operand Parser::operand(const std::string& text) {
-  static const std::map<std::string, Operand::Kind> kSpecial = {
-      {"%tid.x", Operand::kThread}, {"%ctaid.x", Operand::kGroup},
-      {"%ntid.x", Operand::kThreads}, {"%nctaid.x", Operand::kGroups}};
+  static const std::map<std::string, Operand::Kind> kSpecial = {{"%tid.x", Operand::kThread},
+                                                                {"%ctaid.x", Operand::kGroup},
+                                                                {"%ntid.x", Operand::kThreads},
+                                                                {"%nctaid.x", Operand::kGroups}};
   Operand out;
   if (text.empty()) wrong("an operand is empty");
   if (const auto known = kSpecial.find(text); known != kSpecial.end()) {
@@ -192,7 +200,8 @@ void Parser::read_instruction(std::string line) {
   if (line[0] == '@') {
     made.is_negated = line[1] == '!';
     const size_t end = line.find_first_of(" \t");
-    made.predicate = static_cast<int32_t>(reg(line.substr(made.is_negated ? 2 : 1, end - (made.is_negated ? 2 : 1))));
+    made.predicate = static_cast<int32_t>(
+        reg(line.substr(made.is_negated ? 2 : 1, end - (made.is_negated ? 2 : 1))));
     line = trimmed(line.substr(end));
   }
   const size_t end = line.find_first_of(" \t");

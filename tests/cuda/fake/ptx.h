@@ -25,9 +25,9 @@ enum class Space : uint8_t { kGeneric, kParam, kGlobal, kShared, kLocal };
 struct Operand {
   enum Kind : uint8_t { kNone, kRegister, kNumber, kThread, kGroup, kThreads, kGroups, kVariable };
   Kind kind = kNone;
-  uint32_t reg = 0;            // of kRegister
-  uint64_t number = 0;         // bits of kNumber; the offset of an address
-  std::string name = {};       // of kVariable
+  uint32_t reg = 0;       // of kRegister
+  uint64_t number = 0;    // bits of kNumber; the offset of an address
+  std::string name = {};  // of kVariable
   Space space = Space::kGeneric;
   std::vector<Operand> list = {};
 };
@@ -42,9 +42,9 @@ struct Instruction {
   Execute execute = nullptr;
   int32_t predicate = -1;  // a register
   bool is_negated = false;
-  Type type, from;         // `from`: of the operand of a conversion
-  std::string word;        // a modifier that has a meaning: "lo", "rni", "lt"
-  std::string opcode;      // as written, for messages
+  Type type, from;     // `from`: of the operand of a conversion
+  std::string word;    // a modifier that has a meaning: "lo", "rni", "lt"
+  std::string opcode;  // as written, for messages
   Space space = Space::kGeneric;
   std::vector<Operand> operands;  // the destination first
   uint32_t target = 0;            // of a branch

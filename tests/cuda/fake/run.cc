@@ -30,12 +30,23 @@ void run(Thread& thread, uint64_t& steps) {
     const Instruction& next = code[thread.at++];
     if (!is_on(thread, next)) continue;
     switch (next.control) {
-      case Instruction::kNext: next.execute(thread, next); break;
-      case Instruction::kBranch: thread.at = next.target; break;
-      case Instruction::kReturn: thread.state = Thread::kEnded; break;
-      case Instruction::kBarrier: thread.state = Thread::kAtBarrier; break;
-      case Instruction::kWarp: thread.state = Thread::kAtWarp; break;
-      case Instruction::kTrap: throw std::runtime_error("a kernel trapped");
+      case Instruction::kNext:
+        next.execute(thread, next);
+        break;
+      case Instruction::kBranch:
+        thread.at = next.target;
+        break;
+      case Instruction::kReturn:
+        thread.state = Thread::kEnded;
+        break;
+      case Instruction::kBarrier:
+        thread.state = Thread::kAtBarrier;
+        break;
+      case Instruction::kWarp:
+        thread.state = Thread::kAtWarp;
+        break;
+      case Instruction::kTrap:
+        throw std::runtime_error("a kernel trapped");
     }
   }
 }
@@ -50,7 +61,8 @@ void run_warp(std::vector<Thread>& threads, uint32_t first, uint32_t turn, uint6
     uint32_t waiting = 0;
     for (uint32_t k = 0; k < count; ++k) waiting += threads[first + k].state == Thread::kAtWarp;
     if (waiting == 0) return;
-    if (waiting != kWarp) throw std::runtime_error("threads of a warp are at different instructions");
+    if (waiting != kWarp)
+      throw std::runtime_error("threads of a warp are at different instructions");
     for (uint32_t k = 1; k < count; ++k)
       if (threads[first + k].at != threads[first].at)
         throw std::runtime_error("threads of a warp are at different instructions");
@@ -71,7 +83,8 @@ void run_group(Group& group, uint64_t& steps) {
       if (thread.state == Thread::kAtBarrier) thread.state = Thread::kRuns;
     }
     if (ended == threads.size()) return;
-    if (ended != 0) throw std::runtime_error("some threads wait at a barrier, and others have ended");
+    if (ended != 0)
+      throw std::runtime_error("some threads wait at a barrier, and others have ended");
   }
 }
 
@@ -81,8 +94,7 @@ uint64_t Thread::address_of(const std::string& variable) const {
   const auto own = group->kernel->variables.find(variable);
   if (own != group->kernel->variables.end()) return own->second.offset;
   const auto global = group->module->addresses.find(variable);
-  if (global == group->module->addresses.end())
-    throw std::runtime_error("no variable " + variable);
+  if (global == group->module->addresses.end()) throw std::runtime_error("no variable " + variable);
   return global->second;
 }
 

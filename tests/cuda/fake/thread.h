@@ -12,7 +12,7 @@ namespace fake_cuda {
 /// Where generic addresses of shared and local memory begin.
 inline constexpr uint64_t kSharedWindow = uint64_t{1} << 40, kLocalWindow = uint64_t{1} << 41;
 
-/// What the threads of a group have in common.
+/// The state that the threads of a group share.
 struct Group {
   const Kernel* kernel;
   const Module* module;
@@ -34,14 +34,22 @@ class Thread {
   /// Returns the bits of an operand.
   uint64_t value(const Operand& x) const {
     switch (x.kind) {
-      case Operand::kRegister: return registers[x.reg];
-      case Operand::kNumber: return x.number;
-      case Operand::kThread: return number;
-      case Operand::kGroup: return group->number;
-      case Operand::kThreads: return group->threads;
-      case Operand::kGroups: return group->groups;
-      case Operand::kVariable: return address_of(x.name);
-      case Operand::kNone: break;
+      case Operand::kRegister:
+        return registers[x.reg];
+      case Operand::kNumber:
+        return x.number;
+      case Operand::kThread:
+        return number;
+      case Operand::kGroup:
+        return group->number;
+      case Operand::kThreads:
+        return group->threads;
+      case Operand::kGroups:
+        return group->groups;
+      case Operand::kVariable:
+        return address_of(x.name);
+      case Operand::kNone:
+        break;
     }
     throw std::runtime_error("an operand has no value");
   }

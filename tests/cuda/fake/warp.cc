@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync: a warp multiplies two tiles and adds a third. Each thread has a few elements of each, in
-// the places that the PTX ISA gives ("Matrix Fragments for mma.m16n8k16").
+// mma.sync: a warp multiplies two tiles and adds a third. Each thread has a few elements of each,
+// in the places that the PTX ISA gives ("Matrix Fragments for mma.m16n8k16").
 #include "fake/numbers.h"
 
 namespace fake_cuda {
@@ -32,8 +32,8 @@ void execute_warp(Thread* threads, const Instruction& i) {
     for (int k = 0; k < 4; ++k)
       b[place * 2 + (k & 1) + (k < 2 ? 0 : 8)][group] = element(t, i.operands[2], k, is_bf16);
     for (int k = 0; k < 4; ++k)
-      c[group + (k < 2 ? 0 : 8)][place * 2 + (k & 1)] =
-          std::bit_cast<float>(static_cast<uint32_t>(t.value(i.operands[3].list[static_cast<size_t>(k)])));
+      c[group + (k < 2 ? 0 : 8)][place * 2 + (k & 1)] = std::bit_cast<float>(
+          static_cast<uint32_t>(t.value(i.operands[3].list[static_cast<size_t>(k)])));
   }
   for (int m = 0; m < kM; ++m) {
     for (int n = 0; n < kN; ++n) {

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Checks and times the plugin cuda on a machine with a device, in at most five minutes. Builds nothing.
+#
+# usage: on_gpu.sh FOLDER [NETWORKS]
+#   FOLDER    a build folder, or an installation: bin/byoc and lib/byoc/plugins
+#   NETWORKS  a folder with NAME/model.onnx; timed beside torch and ONNX Runtime where python3 has them
+set -u
+folder=${1:?usage: on_gpu.sh FOLDER [NETWORKS]}
+networks=${2:-}
+here=$(cd "$(dirname "$0")" && pwd)
+byoc=$folder/bin/byoc
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+end=$(($(date +%s) + 290))
+failed=0
+
+# step SECONDS NAME COMMAND...: runs a command unless the five minutes are over.
+step() {
+  seconds=$1 name=$2
+  shift 2
+  left=$((end - $(date +%s)))
+  [ "$left" -lt "$seconds" ] && seconds=$left
+  if [ "$seconds" -le 0 ]; then echo "-- $name: no time is left"; return; fi
+  echo "== $name"
+  timeout "$seconds" "$@"
+  code=$?
+  [ "$code" = 0 ] || { echo "-- $name: exit code $code"; failed=1; }
+}
+
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv 2>/dev/null || echo "no nvidia-smi"
+export BYOC_TUNING_PATH=
+step 60 "values of each class of kernels" python3 "$here/values_test.py" "$folder" libcuda.so.1
+step 90 "rules of the ABI: devices" "$byoc" check-plugin "$folder/lib/byoc/plugins/libbyoc_cuda.so" --group 1,2,3,9
+[ -n "$networks" ] && for path in "$networks"/*/model.onnx; do
+  name=$(basename "$(dirname "$path")")
+  step 30 "$name: compile" "$byoc" compile "$path" --compiler cuda --default llvm -o "$work/$name.byoc"
+  [ -f "$work/$name.byoc" ] || continue
+  step 20 "$name: byoc" "$byoc" bench "$work/$name.byoc"
+  step 30 "$name: against llvm" "$byoc" verify "$path" --compiler cuda --default llvm --against llvm -o "$work/wrong"
+  step 30 "$name: ONNX Runtime" python3 "$here/peers.py" "$path"
+  rm -f "$work/$name.byoc"
+done
+step 40 "torch" python3 "$here/peers.py"
+[ "$failed" = 0 ] && echo "all passed"
+exit $failed
