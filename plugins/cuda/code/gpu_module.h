@@ -3,6 +3,7 @@
 // A module of kernels for NVIDIA's devices: loops as LLVM IR, and the IR as PTX.
 #include <memory>
 
+#include "plugins/cuda/code/equal_kernels.h"
 #include "plugins/cuda/code/launch.h"
 #include "plugins/cuda/loops/plan.h"
 #include "plugins/llvm/machine/machine.h"
@@ -49,6 +50,7 @@ class GpuModule {
   std::unique_ptr<llvm::TargetMachine> target_;
   std::unique_ptr<llvm::LLVMContext> context_;
   std::unique_ptr<llvm::Module> module_;
+  EqualKernels equal_;
 };
 
 }  // namespace byoc::cuda

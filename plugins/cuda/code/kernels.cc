@@ -46,9 +46,10 @@ void look(const te::Stmt& stmt, const Roles& roles, te::Ranges& ranges, bool is_
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, const llvm_plugin::Machine& machine, const MemoryPlan& plan,
-          const GroupFunction& function, const KernelOptions& options)
+  Emitter(llvm::Module& module, EqualKernels& equal, const llvm_plugin::Machine& machine,
+          const MemoryPlan& plan, const GroupFunction& function, const KernelOptions& options)
       : module_(module),
+        equal_(equal),
         machine_(machine),
         plan_(plan),
         function_(function.loops),
@@ -69,8 +70,10 @@ class Emitter {
   Status emit_kernel(const te::Stmt& stmt, const te::For& groups);
   std::vector<const void*> find_tensors(const te::Stmt& stmt, Launch& launch) const;
   llvm::Function* declare(const Launch& launch) const;
+  void annotate(llvm::Function* kernel, uint32_t threads) const;
 
   llvm::Module& module_;
+  EqualKernels& equal_;
   const llvm_plugin::Machine& machine_;
   const MemoryPlan& plan_;
   const te::LoopFunction& function_;
@@ -144,16 +147,22 @@ llvm::Function* Emitter::declare(const Launch& launch) const {
     if (kind == Argument::kInput || kind == Argument::kConstant)
       out->addParamAttr(k, llvm::Attribute::ReadOnly);
   }
+  return out;
+}
+
+// Lets the driver start the function, and its assembler use all registers that the threads of one
+// group can have.
+void Emitter::annotate(llvm::Function* kernel, uint32_t threads) const {
+  llvm::LLVMContext& context = module_.getContext();
   auto number = [&](uint32_t x) {
     return llvm::ConstantAsMetadata::get(
         llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), x));
   };
   module_.getOrInsertNamedMetadata("nvvm.annotations")
       ->addOperand(llvm::MDNode::get(
-          context, {llvm::ConstantAsMetadata::get(out), llvm::MDString::get(context, "kernel"),
-                    number(1), llvm::MDString::get(context, "maxntidx"), number(launch.threads),
+          context, {llvm::ConstantAsMetadata::get(kernel), llvm::MDString::get(context, "kernel"),
+                    number(1), llvm::MDString::get(context, "maxntidx"), number(threads),
                     llvm::MDString::get(context, "minctasm"), number(1)}));
-  return out;
 }
 
 Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
@@ -182,6 +191,9 @@ Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
     body.set_failure(function->getArg(static_cast<unsigned>(tensors.size())), &program_.failures);
   BYOC_TRY_STATUS(body.emit(stmt));
   body.builder().CreateRetVoid();
+  const std::string own = launch.kernel;
+  launch.kernel = equal_.name_of(*function, launch.threads);
+  if (launch.kernel == own) annotate(function, launch.threads);
   program_.launches.push_back(std::move(launch));
   return {};
 }
@@ -191,7 +203,7 @@ Status Emitter::emit_kernel(const te::Stmt& stmt, const te::For& groups) {
 Result<Program> GpuModule::add(const GroupFunction& function, const KernelOptions& options) {
   const GroupFunction prepared{prepared_loads(function.loops), function.roles};
   BYOC_TRY(const MemoryPlan plan, plan_of(prepared));
-  Emitter emitter(*module_, machine_, plan, prepared, options);
+  Emitter emitter(*module_, equal_, machine_, plan, prepared, options);
   BYOC_TRY(Program out, emitter.emit());
   for (const llvm::Function& callee : *module_) {
     if (callee.isDeclaration() && !callee.isIntrinsic())
