@@ -24,9 +24,9 @@ int64_t product_of(const Extents& extents);
 te::Exprs unflattened(const te::Expr& flat, const Extents& extents);
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The roles of loops and memory on a device. Without them the loops are those of one thread, and compute
-/// the same: each iteration of a loop over groups is run by a group of threads, and a loop over
-/// threads inside of it by the threads of the group, which wait for each other at its end.
+/// The roles of loops and memory on a device. Without them the loops are those of one thread, and
+/// compute the same: each iteration of a loop over groups is run by a group of threads, and a loop
+/// over threads inside of it by the threads of the group, which wait for each other at its end.
 struct Roles {
   std::unordered_set<const void*> groups, threads;  // Var::id() of loops
   std::unordered_set<const void*> shared;           // Tensor::id(): one per group
