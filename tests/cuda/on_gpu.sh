@@ -20,15 +20,15 @@ failed=0
 
 # step SECONDS NAME COMMAND...: runs a command unless the five minutes are over.
 step() {
-  seconds=$1 name=$2
+  limit=$1 what=$2
   shift 2
   left=$((end - $(date +%s)))
-  [ "$left" -lt "$seconds" ] && seconds=$left
-  if [ "$seconds" -le 0 ]; then echo "-- $name: no time is left"; return; fi
-  echo "== $name"
-  timeout "$seconds" "$@"
+  [ "$left" -lt "$limit" ] && limit=$left
+  if [ "$limit" -le 0 ]; then echo "-- $what: no time is left"; return; fi
+  echo "== $what"
+  timeout "$limit" "$@"
   code=$?
-  [ "$code" = 0 ] || { echo "-- $name: exit code $code"; failed=1; }
+  [ "$code" = 0 ] || { echo "-- $what: exit code $code"; failed=1; }
 }
 
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv 2>/dev/null || echo "no nvidia-smi"
