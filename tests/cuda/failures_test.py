@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens without a driver, with an old one, and when a device fails: errors with names and cures."""
+import os
+import subprocess
+import sys
+import tempfile
+
+from models import MODELS
+
+BUILD, DRIVER = sys.argv[1:3]
+WRONG = 0
+
+
+def byoc(*args, driver=DRIVER, **environment):
+    command = [os.path.join(BUILD, "bin/byoc"), *args]
+    if driver:
+        command += ["--plugin-option", f"cuda.driver={driver}"]
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+    return run.returncode, run.stdout + run.stderr
+
+
+def expect(what, result, code, *texts):
+    global WRONG
+    missing = [text for text in texts if text not in result[1]]
+    is_right = result[0] == code and not missing
+    print(f"{'ok  ' if is_right else 'FAIL'} {what}")
+    if not is_right:
+        print(f"    exit code {result[0]}, expected {code}; missing: {missing}\n{result[1]}")
+        WRONG += 1
+
+
+def write(folder, name):
+    path = os.path.join(folder, name + ".ir")
+    with open(path, "w") as file:
+        file.write(MODELS[name])
+    return path
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        model, product, gather = (write(folder, name) for name in ["chain", "product", "gather"])
+        by_cuda = ["--compiler", "cuda", "--default", "json", "--strict"]
+        saved = [os.path.join(folder, f"{k}.byoc") for k in range(3)]
+        for path in saved[:2]:
+            expect("compiles without a driver", byoc("compile", product, *by_cuda, "-o", path, driver="/nowhere.so"), 0)
+        with open(saved[0], "rb") as one, open(saved[1], "rb") as two:
+            expect("gives the same bytes twice", (int(one.read() != two.read()), ""), 0)
+        expect("runs an artifact", byoc("run", saved[0]), 0)
+        expect("names a missing driver", byoc("run", saved[0], driver="/nowhere.so"), 1, "device-unavailable",
+               "cannot be opened: install the driver")
+        expect("names an old driver", byoc("run", saved[0], FAKE_CUDA_VERSION="10020"), 1, "device-unavailable",
+               "for CUDA 10.2", "at least 11.0")
+        expect("names a machine without devices", byoc("run", saved[0], FAKE_CUDA_DEVICES="0"), 1,
+               "device-unavailable", "CUDA_ERROR_NO_DEVICE")
+        expect("refuses a target", byoc("compile", model, *by_cuda, "-o", saved[2], "--plugin-option", "cuda.sm=52"), 1,
+               "no target sm=52; known: 80, 86, 89, 90")
+        expect("compiles for sm_90", byoc("compile", model, *by_cuda, "-o", saved[2], "--plugin-option", "cuda.sm=90"), 0)
+        expect("refuses code for a newer device", byoc("run", saved[2], FAKE_CUDA_SM="86"), 1, "compiled for sm=90",
+               "cuda.sm=86")
+        expect("names memory that is short", byoc("run", saved[0], FAKE_CUDA_MEMORY_MIB="0"), 1, "device-memory")
+        expect("names a kernel that fails", byoc("run", saved[0], FAKE_CUDA_FAULT="1"), 1, "device-lost",
+               "CUDA_ERROR_LAUNCH_FAILED")
+        expect("leaves a kernel that never ends", byoc("run", saved[0], FAKE_CUDA_HANG="1", BYOC_DEVICE_TIMEOUT_MS="300"),
+               1, "device-timeout")
+        expect("runs with indices inside", byoc("run", gather, *by_cuda, "--input", "i=i64[7]=-50"), 0)
+        expect("names an index outside", byoc("run", gather, *by_cuda, "--input", "i=i64[7]=50"), 1,
+               "gather: index 50 is outside of [-50, 50)")
+    return WRONG != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin keeps the rules of the ABI, on the pretended driver."""
+import os
+import subprocess
+import sys
+
+build, driver = sys.argv[1:3]
+sys.exit(subprocess.call([os.path.join(build, "bin/byoc"), "check-plugin",
+                          os.path.join(build, "lib/byoc/plugins/libbyoc_cuda.so"), "--plugin-option",
+                          f"cuda.driver={driver}", "--timeout", "60"]))
