@@ -12,7 +12,7 @@ namespace byoc::extend {
 
 /// A pass and its place.
 struct AddedPass {
-  PassInfo info;
+  PassInfo info;      ///< name, arguments, doc and function
   std::string after;  ///< the pass of the pipeline that it follows; "": `byoc opt --passes` only
 };
 
@@ -26,9 +26,9 @@ struct OnnxRow {
 
 /// The parts that a library adds. byoc adds all of it when every part is valid, else nothing.
 struct Library {
-  std::vector<AddedPass> passes;
-  std::vector<OpDef> ops;  ///< names that no op of byoc has
-  std::vector<OnnxRow> onnx;
+  std::vector<AddedPass> passes;  ///< in order
+  std::vector<OpDef> ops;         ///< names that no op of byoc has
+  std::vector<OnnxRow> onnx;      ///< operators of ONNX
   Hooks hooks;  ///< those that are set replace byoc's, or those of libraries before
 
   /// Adds a pass, which runs after the last pass of the pipeline that is called `after`, at every
@@ -54,7 +54,7 @@ struct Interface {
   int32_t checks;       ///< the standard library's debug mode
   uint32_t layouts[8];  ///< sizes of types that cross
 };
-inline constexpr std::string_view kMagic = "BYOC-LIBRARY-01\n";
+inline constexpr std::string_view kMagic = "BYOC-LIBRARY-01\n";  ///< the first bytes of the facts
 /// Returns the facts of the code that calls it. `version` has at most 31 letters.
 constexpr Interface interface_of(std::string_view version) {
   Interface out = {};

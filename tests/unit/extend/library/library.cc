@@ -39,47 +39,27 @@ OpDef twice() {
   return op;
 }
 
-#ifdef FAULT_MISSING_SYMBOL
-}  // namespace
-namespace byoc {
-int of_another_byoc();
-}
-namespace {
-#endif
+constexpr std::string_view kFault = FAULT;
 
 }  // namespace
+
+namespace byoc {
+int of_another_byoc();  // defined nowhere
+}
 
 BYOC_LIBRARY(library) {
-#ifdef FAULT_THROWS
-  throw std::runtime_error("no licence");
-#endif
-#ifdef FAULT_MISSING_SYMBOL
-  library.add_pass({std::to_string(byoc::of_another_byoc()), "", "", note});
-#endif
-#ifdef FAULT_TAKEN_PASS
-  library.add_pass({"fuse_ops", "", "a pass of byoc has this name", note});
-#endif
-#ifdef FAULT_NO_PLACE
-  library.add_pass({"note", "", "", note}, "merge_pad");
-#endif
-#ifdef FAULT_TAKEN_OP
+  if (kFault == "throws") throw std::runtime_error("no licence");
+  if constexpr (kFault == "missing_symbol")
+    library.add_pass({std::to_string(byoc::of_another_byoc()), "", "", note});
+  if (kFault == "taken_pass")
+    library.add_pass({"fuse_ops", "", "a pass of byoc has this name", note});
+  if (kFault == "no_place") library.add_pass({"note", "", "", note}, "merge_pad");
+  if (kFault == "missing_op") library.onnx.push_back({"org.example", "Twice", "test_thrice"});
+  if (kFault == "wrong_domain") library.onnx.push_back({"ai.onnx.ml", "Twice", "test_twice"});
   library.ops.push_back(twice());
-  library.ops.back().name = "relu";
-#endif
-#ifdef FAULT_WRONG_DOMAIN
-  library.ops.push_back(twice());
-  library.onnx.push_back({"ai.onnx.ml", "Twice", "test_twice"});
-#endif
-#ifdef FAULT_MISSING_OP
-  library.onnx.push_back({"org.example", "Twice", "test_thrice"});
-#endif
-#ifdef FAULT_NONE
+  if (kFault == "taken_op") library.ops.back().name = "relu";
+  if (kFault != "none") return;
   library.add_pass({"note", "", "sets the attribute noted", note}, "fold_batch_norm");
   library.add_pass({"note_again", "", "does the same", note}, "fold_batch_norm");
-  library.ops.push_back(twice());
   library.onnx.push_back({"org.example", "Twice", "test_twice"});
-  library.hooks.region_judge = [](std::string_view plugin, const byoc::Function&) -> std::string {
-    return plugin == "onednn" ? "the library refuses it" : "";
-  };
-#endif
 }
