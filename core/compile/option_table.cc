@@ -158,6 +158,13 @@ const OptionInfo kTable[] = {
      .fallback = Texts{},
      .part = OptionPart::kPlugins,
      .adds = true},
+    {.name = "pass-library",
+     .value = "FILE",
+     .doc = "a library (.so) with passes, ops, rows of the ONNX importer or policies of placement "
+            "and tuning, built for this byoc",
+     .fallback = Texts{},
+     .part = OptionPart::kPlugins,
+     .adds = true},
     {.name = "isolate",
      .doc = "plugins run in processes of their own: one that crashes or does not return is an "
             "error of its function, which goes to the next plugin",

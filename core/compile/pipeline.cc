@@ -5,7 +5,9 @@
 #include "byoc/base/check.h"
 #include "byoc/base/env.h"
 #include "byoc/base/nearest.h"
+#include "byoc/extend/loops.h"
 #include "byoc/pass/passes.h"
+#include "core/extend/added.h"
 
 namespace byoc {
 namespace {
@@ -102,6 +104,8 @@ std::vector<PassInfo> make_table() {
        of_plugins(place_by_cost)},
       {"merge_compiler_regions", "", "open regions of one plugin are joined and numbered",
        plain(merge_compiler_regions)},
+      {"make_added_loops", "", "ops of libraries that no plugin takes become loops",
+       plain(make_added_loops)},
       {"partition_graph", "", "each region becomes a function", plain(partition_graph)},
       {"assign_layouts", "",
        "the other ops exchange tensors in the layouts that the default codegen requests",
@@ -158,6 +162,7 @@ constexpr Row kRows[] = {
     {"fold_weights", 1, Args::kNone, "no pattern has matched these as integers"},
     {"annotate_target", 0, Args::kByPriority, "each op goes to the first plugin that takes it"},
     {"merge_compiler_regions", 0, Args::kNone, "few large regions cost fewer calls"},
+    {"make_added_loops", 0, Args::kNone, "what plugins take of these ops is in regions by now"},
     {"partition_graph", 0, Args::kNone, "a plugin compiles functions"},
     {"inline_functions", 0, Args::kNone, "functions annotated inside are plain by now"},
     {"assign_layouts", 2, Args::kNone, "before fusing: blocks go through whole networks"},
@@ -201,6 +206,35 @@ Result<std::ptrdiff_t> known_end_of(std::string_view name, const std::vector<Pas
       .with_help("byoc opt --list");
 }
 
+/// Returns the number of the last row of that name, nullopt when there is none.
+std::optional<size_t> last_row(std::string_view name) {
+  for (size_t k = std::size(kRows); k-- > 0;) {
+    if (kRows[k].pass == name) return k;
+  }
+  return std::nullopt;
+}
+
+/// Returns the number of passes that come before one that follows `name`: up to the last pass of
+/// that name, or where it is left out at this level, up to the last pass of an earlier row.
+std::ptrdiff_t end_before(std::string_view name, const std::vector<Pass>& passes) {
+  if (std::ptrdiff_t end = end_of(name, passes); end > 0) return end;
+  std::ptrdiff_t end = 0;
+  for (size_t k = last_row(name).value_or(0); k-- > 0 && end == 0;)
+    end = end_of(kRows[k].pass, passes);
+  return end;
+}
+
+/// Adds the passes of libraries; of several after one pass, those added first come first.
+void insert_added(std::vector<Pass>& passes) {
+  std::map<std::string, std::string> last;  // that was put after a pass
+  for (const extend::AddedPass& added : extend::added().passes) {
+    if (added.after.empty()) continue;
+    auto [at, is_new] = last.try_emplace(added.after, added.after);
+    passes.insert(passes.begin() + end_before(at->second, passes), pass_of(added.info, {}));
+    at->second = added.info.name;
+  }
+}
+
 Result<const PassInfo*> find_pass(std::string_view name) {
   std::vector<std::string> names;
   for (const PassInfo& info : all_passes()) {
@@ -237,7 +271,10 @@ Result<Pass> parse_pass(const std::string& text) {
 }  // namespace
 
 const std::vector<PassInfo>& all_passes() {
-  static const std::vector<PassInfo> table = make_table();
+  static std::vector<PassInfo> table = make_table();
+  static size_t of_libraries = 0;  // that are in the table already
+  for (; of_libraries < extend::added().passes.size(); ++of_libraries)
+    table.push_back(extend::added().passes[of_libraries].info);
   return table;
 }
 
@@ -271,6 +308,7 @@ std::vector<Pass> Pipeline::whole(const PassContext& context) {
     const bool none = row.args == Args::kNone || (row.args == Args::kByPriority && by_cost);
     out.push_back(pass_of(*at, none ? PassArgs{} : context.compilers));
   }
+  insert_added(out);
   return out;
 }
 

@@ -2,7 +2,10 @@
 #include "core/placement/costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "byoc/extend/hooks.h"
 
 namespace byoc::placement {
 namespace {
@@ -80,6 +83,12 @@ CandidateCost Costs::of(const Plugin& plugin, const Verdict& verdict, const Work
   if (auto at = corrections.find({plugin.id(), text}); at != corrections.end())
     cost.ns = std::max(0.0, cost.ns + at->second);
   else cost.ns *= factor_of(plugin.id());
+  if (const auto& own = extend::hooks().placement_cost) {
+    const bool is_measured = cost.source == CandidateCost::kMeasured;
+    cost.ns = own({plugin.id(), text, work.flops, work.bytes, cost.ns, is_measured});
+    if (!(cost.ns >= 0)) cost.ns = std::numeric_limits<double>::infinity();
+    if (!std::isfinite(cost.ns)) cost.note = "the library's cost is infinite";
+  }
   return cost;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "byoc/base/check.h"
+#include "byoc/extend/hooks.h"
 #include "byoc/ir/visit.h"
 #include "byoc/text/graph_json.h"
 #include "core/region/composites.h"
@@ -268,6 +269,21 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
   for (size_t k = 0; k < n.types.size(); ++k) append_number(key, n.types[k].id());
 }
 
+namespace {
+
+// Lets the judge of a library refuse what the plugin accepts.
+void refuse_by_library(const Plugin& plugin, const Function& function, uint32_t node,
+                       Verdict& verdict) {
+  const auto& own = extend::hooks().region_judge;
+  if (!own || verdict.accept == Verdict::kNo) return;
+  std::string reason = own(plugin.id(), candidate(function, node));
+  if (reason.empty()) return;
+  verdict = {};
+  verdict.reason = std::move(reason);
+}
+
+}  // namespace
+
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                                  uint32_t node) {
   if (!plugin.takes_counted() && has_counted_values(module_, function, node))
@@ -283,6 +299,7 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
   if (context_.report) ++context_.report->judge_distinct;
   if (!plugin.has_judge()) {
     verdict.accept = Verdict::kYes;
+    refuse_by_library(plugin, function, node, verdict);
     return verdict;
   }
   std::string json;
@@ -290,6 +307,7 @@ const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const F
   Result<Verdict> answer = plugin.judge(pattern, json, context_.machine.get());
   if (answer.ok()) verdict = *std::move(answer);
   else verdict.reason = cat("judge failed: ", answer.status().message());
+  refuse_by_library(plugin, function, node, verdict);
   return verdict;
 }
 

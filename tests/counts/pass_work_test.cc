@@ -39,7 +39,8 @@ constexpr Bound kBounds[] = {
     {"eliminate_dead_code", 1700}, {"merge_equal_nodes", 3500}, {"fold_batch_norm", 3000},
     {"prepare_quantized", 400},    {"merge_composites", 20000}, {"use_integers", 1},
     {"fold_weights", 400},         {"annotate_target", 12000},  {"merge_compiler_regions", 19000},
-    {"partition_graph", 15000},    {"assign_layouts", 1},       {"share_layouts", 400},
+    {"make_added_loops", 60},      {"partition_graph", 15000},  {"assign_layouts", 1},
+    {"share_layouts", 400},
     {"fuse_ops", 41000},           {"choose_computes", 1},      {"run_codegen", 15000},
     {"copy_to_devices", 10},       {"plan_memory", 3000},       {"make_executable", 3600},
 };

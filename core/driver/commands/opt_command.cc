@@ -5,6 +5,7 @@
 #include "byoc/export.h"
 #include "byoc/text/text.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/libraries.h"
 #include "core/tools/model/model_options.h"
 #include "runtime/cli/output.h"
 
@@ -59,6 +60,7 @@ Status write_result(const IRModule& module, const std::string& output,
 }
 
 Result<int> run_opt(const OptFlags& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(load_libraries(options.model));
   if (options.list) return list_passes(common);
   if (options.model.model.empty()) return cli::usage_error("no MODEL given");
   BYOC_TRY(auto passes, parse_passes(options.passes));

@@ -235,6 +235,9 @@ constexpr SlugRow kRows[] = {
      "A kernel wrote outside of its tensors. It is a defect of the plugin; report it to its "
      "author."},
     {"pass-args", "A pass has arguments that it does not take."},
+    {"pass-library",
+     "A library of --pass-library cannot be used. Build it with the compiler and the headers of "
+     "this byoc; docs/extending.md has the interface."},
     {"pattern-syntax", "A pattern of a plugin cannot be read. docs/patterns.md has the grammar."},
     {"permission-denied",
      "The system or the user's settings forbid it. The message has the reason."},

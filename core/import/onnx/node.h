@@ -13,6 +13,7 @@ class NodeView final : public OnnxNode {
   /// Borrows `node` and `folder`.
   NodeView(const onnx::NodeProto& node, int opset, const ExternalFolder& folder);
   const std::string& op_type() const override { return node_.op_type(); }
+  const std::string& domain() const override { return node_.domain(); }
   const std::string& name() const override { return name_; }
   int opset() const override { return opset_; }
   size_t num_inputs() const override { return num_inputs_; }

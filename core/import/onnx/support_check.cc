@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/extend/added.h"
 #include "core/import/onnx/control.h"
 #include "core/import/onnx/file/graph_check.h"
 #include "core/import/onnx/file/operator_forms.h"
@@ -38,6 +39,10 @@ Refusal refusal_of_operator(const std::string& op_type) {
   return {"no such operator is known", kReplaceCure};
 }
 
+bool is_of_library(const onnx::NodeProto& node) {
+  return extend::find_onnx_row(node.domain(), node.op_type()) != nullptr;
+}
+
 /// Returns why the node is refused for any operands; an empty reason when it is accepted.
 Refusal refusal(const onnx::NodeProto& node, int64_t opset) {
   const bool is_default = is_default_domain(node.domain());
@@ -54,6 +59,7 @@ Refusal refusal(const onnx::NodeProto& node, int64_t opset) {
             "branches and unrolls loops"};
   }
   const bool is_microsoft = node.domain() == kMicrosoftDomain;
+  if (is_of_library(node)) return {};
   if (!is_default && !is_microsoft) return refusal_of_domain(node.domain());
   if (opset < 1)
     return {"the model imports no opset of its domain", "export the model with its opset"};
@@ -130,7 +136,7 @@ Status check_support(const onnx::GraphProto& graph, const Opsets& opsets) {
   for (const onnx::NodeProto* node : nodes_to_check(graph)) {
     Refusal now = refusal(*node, opsets.of(*node));
     if (now.reason.empty()) {
-      if (malformed.ok())
+      if (malformed.ok() && !is_of_library(*node))
         malformed = check_form(*node, opsets.of(*node)).at(describe_node(*node, opsets));
       continue;
     }

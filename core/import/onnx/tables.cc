@@ -6,6 +6,8 @@
 
 #include "byoc/base/check.h"
 #include "byoc/import.h"
+#include "core/extend/added.h"
+#include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
 
@@ -51,6 +53,14 @@ const Table* rows_of_domain(std::string_view domain) {
   return domain == kMicrosoftDomain ? &microsoft_rows() : nullptr;
 }
 
+// Converts an operator of a library by its row.
+Converted convert_added(Graph& graph, const OnnxNode& node) {
+  const extend::OnnxRow* row = extend::find_onnx_row(node.domain(), node.op_type());
+  BYOC_CHECK(row != nullptr, "no library has ", node.domain(), ".", node.op_type());
+  return call_same_op(graph, node, row->op);
+}
+constexpr Row kAdded = {"", 0, kNewest, convert_added};
+
 }  // namespace
 
 std::span<const Row* const> rows_of(OperatorName name) {
@@ -62,6 +72,7 @@ std::span<const Row* const> rows_of(OperatorName name) {
 }
 
 const Row* find_row(OperatorName name, int opset) {
+  if (extend::find_onnx_row(name.domain, name.op_type) != nullptr) return &kAdded;
   for (const Row* row : rows_of(name)) {
     if (row->min_opset <= opset && opset <= row->max_opset) return row;
   }

@@ -5,10 +5,12 @@
 #include <filesystem>
 
 #include "byoc/base/nearest.h"
+#include "byoc/extend/library.h"
 #include "byoc/import.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
+#include "core/tools/model/libraries.h"
 #include "core/tools/model/tuning.h"
 #include "runtime/cli/named_plugins.h"
 
@@ -215,7 +217,14 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) 
   return plugins;
 }
 
+Status load_libraries(const ModelOptions& options) {
+  constexpr OptionKey<option::Texts> kFiles{"pass-library"};
+  for (const std::string& file : options[kFiles]) BYOC_TRY_STATUS(extend::load_library(file));
+  return {};
+}
+
 Result<BuildOptions> build_options(const ModelOptions& options) {
+  BYOC_TRY_STATUS(load_libraries(options));
   BuildOptions out;
   BYOC_TRY_STATUS(apply(options.values, out));
   BYOC_TRY(out.plugins, load_plugins(options.plugins()));
@@ -250,6 +259,7 @@ Result<std::string> model_path(const std::string& model) {
 }
 
 Result<IRModule> load_model(const ModelOptions& options) {
+  BYOC_TRY_STATUS(load_libraries(options));
   BYOC_TRY_STATUS(check_level(options));  // also where nothing is built, as in `print`
   BYOC_TRY(std::string path, model_path(options.model));
   if (path.ends_with(".onnx")) return load_onnx(path, options);

@@ -2,25 +2,9 @@
 #pragma once
 // Models that predict how fast a point is, from measurements: gradient-boosted trees where XGBoost
 // is installed, else ridge regression.
-#include <functional>
-#include <string>
-
-#include "byoc/base/status.h"
-#include "core/tuner/search/features.h"
+#include "byoc/tune/search.h"
 
 namespace byoc::tune {
-
-/// Returns a score per row: greater is faster. Errors: those of the library.
-using Predictor = std::function<Result<std::vector<float>>(const Matrix& rows)>;
-/// Trains on rows and their scores, of which there is at least one. Deterministic. Errors: those of
-/// the library.
-using Trainer = std::function<Result<Predictor>(const Matrix& rows, std::span<const float> scores)>;
-
-/// A kind of model.
-struct CostModel {
-  std::string name;  ///< with the library's version, such as "xgboost 1.7.4"
-  Trainer train;     ///< makes a model of this kind
-};
 
 /// Returns the best model of this build.
 CostModel best_model(uint64_t seed);

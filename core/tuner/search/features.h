@@ -2,22 +2,12 @@
 #pragma once
 // Points as rows of numbers, for the cost model. Spaces of all kinds share one set of columns, so
 // that measurements of one task teach about others.
-#include <limits>
 #include <span>
 #include <vector>
 
-#include "byoc/tune/space.h"
+#include "byoc/tune/search.h"
 
 namespace byoc::tune {
-
-/// Rows of numbers; NaN: the row has no such property.
-struct Matrix {
-  size_t columns = 0;                                                        ///< of each row
-  std::vector<float> cells;                                                  ///< row by row
-  size_t rows() const { return columns == 0 ? 0 : cells.size() / columns; }  ///< their number
-  /// Returns one row.
-  std::span<const float> row(size_t k) const { return {cells.data() + k * columns, columns}; }
-};
 
 /// The task of a point, as far as features depend on it.
 struct Subject {

@@ -48,10 +48,30 @@ std::vector<Genes> TaskSearch::begin_round(size_t n, const Score* score) {
   }
   take_random(n - out.size(), out);
   progress_.is_exhausted = static_cast<double>(visited_.size()) >= grid_.size();
-  if (out.empty()) return out;
-  ++progress_.rounds;
-  open_.push_back(out.size());
+  note_round(out);
   return out;
+}
+
+std::vector<Genes> TaskSearch::begin_round(size_t n, const PointSearch& search) {
+  std::vector<Genes> out;
+  take_starts(n, out);
+  if (out.empty() && n > 0) {
+    std::vector<TriedPoint> tried;
+    for (const auto& [genes, ns] : results_) tried.push_back({grid_.point(genes), ns});
+    for (const Point& point : search(grid_.space(), tried, n)) {
+      auto genes = grid_.genes(point);
+      if (genes && out.size() < n) take(*std::move(genes), out);
+    }
+  }
+  progress_.is_exhausted = out.empty() || static_cast<double>(visited_.size()) >= grid_.size();
+  note_round(out);
+  return out;
+}
+
+void TaskSearch::note_round(const std::vector<Genes>& points) {
+  if (points.empty()) return;
+  ++progress_.rounds;
+  open_.push_back(points.size());
 }
 
 bool TaskSearch::take(Genes genes, std::vector<Genes>& out) {

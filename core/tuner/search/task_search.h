@@ -4,7 +4,7 @@
 #include <deque>
 #include <limits>
 #include <map>
-
+#include "byoc/tune/search.h"
 #include "core/tuner/search/evolution.h"
 #include "core/tuner/search/scheduler.h"
 
@@ -34,6 +34,8 @@ class TaskSearch {
   /// the best scores, and random ones. Without scores: neighbours of the best point, and random
   /// ones. Empty: no point is left.
   std::vector<Genes> begin_round(size_t n, const Score* score);
+  /// Returns at most n points that no round had: starts, or without any those of `search`.
+  std::vector<Genes> begin_round(size_t n, const PointSearch& search);
   /// Adds the result of a point of a round. Infinity: it failed. Another result of a point replaces
   /// the earlier one.
   void add(const Genes& genes, double ns);
@@ -53,6 +55,7 @@ class TaskSearch {
   void take_random(size_t n, std::vector<Genes>& out);
   bool take(Genes genes, std::vector<Genes>& out);
   void set_result(const Genes& genes, double ns);
+  void note_round(const std::vector<Genes>& points);
   void end_round();
   std::vector<Genes> fastest(size_t n) const;
 

@@ -106,7 +106,10 @@ void TuningSearch::begin_round() {
       return this->score(*task, points);
     };
     const size_t n = std::min(options_.batch, options_.trials - proposed_);
-    for (const Genes& genes : tasks_[*task].begin_round(n, predictor_ ? &score : nullptr))
+    TaskSearch& search = tasks_[*task];
+    for (const Genes& genes : options_.search
+                                  ? search.begin_round(n, options_.search)
+                                  : search.begin_round(n, predictor_ ? &score : nullptr))
       queue_.push_back({*task, tasks_[*task].grid().point(genes)});
     proposed_ += queue_.size();
   }

@@ -25,6 +25,7 @@ struct SearchOptions {
   size_t transfers = 8;       ///< best points of other tasks of the kind that come next, at most
   double random_share = 0.1;  ///< 0 to 1, of a round's proposals after guesses and transfers
   CostModel model;            ///< without a trainer: best_model(seed)
+  PointSearch search;         ///< chooses the points after the guesses; empty: TaskSearch's own
 };
 
 /// Proposes points and learns from their times. Deterministic: the same seed and the same calls in

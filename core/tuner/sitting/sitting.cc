@@ -6,6 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/clock.h"
+#include "byoc/extend/hooks.h"
 #include "core/tuner/batch/local_bench.h"
 #include "core/tuner/search/tuner.h"
 #include "core/tuner/sitting/shared_points.h"
@@ -80,6 +81,8 @@ class Sitting {
     out.seed = options_.seed;
     out.trials = report_.total;
     out.batch = kBatch;
+    out.model = extend::hooks().tuner_model;
+    out.search = extend::hooks().tuner_search;
     return out;
   }
 

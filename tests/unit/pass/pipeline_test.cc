@@ -67,10 +67,11 @@ TEST(PartitionPipeline, GivesTheChosenPluginsToThePassesThatAskThem) {
   PassContext context;
   context.compilers = {"a", "b"};
   std::vector<std::string> rows = names(partition_pipeline(context));
-  std::vector<std::string> last(rows.end() - 7, rows.end());
-  EXPECT_THAT(
-      last, ElementsAre("prepare_quantized", "merge_composites a b", "use_integers", "fold_weights",
-                        "annotate_target a b", "merge_compiler_regions", "partition_graph"));
+  std::vector<std::string> last(rows.end() - 8, rows.end());
+  EXPECT_THAT(last,
+              ElementsAre("prepare_quantized", "merge_composites a b", "use_integers",
+                          "fold_weights", "annotate_target a b", "merge_compiler_regions",
+                          "make_added_loops", "partition_graph"));
 }
 
 // The passes by priority are left with the functions that have the attribute `compiler`.
@@ -79,10 +80,11 @@ TEST(PartitionPipeline, GivesThePluginsToPlaceByCostWhenItChooses) {
   context.compilers = {"a", "b"};
   context.options["placement"] = "cost";
   std::vector<std::string> rows = names(partition_pipeline(context));
-  std::vector<std::string> last(rows.end() - 7, rows.end());
+  std::vector<std::string> last(rows.end() - 8, rows.end());
   EXPECT_THAT(last,
               ElementsAre("merge_composites", "place_by_cost a b", "use_integers", "fold_weights",
-                          "annotate_target", "merge_compiler_regions", "partition_graph"));
+                          "annotate_target", "merge_compiler_regions", "make_added_loops",
+                          "partition_graph"));
 }
 
 TEST(PartitionPipeline, FoldsNothingAtLevelZero) {

@@ -269,5 +269,45 @@ TEST(TuningSearch, GoesOnWhenTheModelFails) {
   EXPECT_EQ(search.model_status().message(), "no memory");
 }
 
+// A search of a library gets what was measured, and its points are measured after the guess.
+TEST(TuningSearch, MeasuresThePointsOfAnotherSearch) {
+  std::vector<Synthetic> tasks = one(convolution(14, 4));
+  const Space& space = *tasks[0].space;
+  SearchOptions options = options_of(1, 40);
+  std::vector<size_t> known;
+  std::vector<Point> chosen;
+  options.search = [&](const Space& of, std::span<const TriedPoint> tried, size_t count) {
+    EXPECT_EQ(&of, &space);
+    known.push_back(tried.size());
+    std::vector<Point> out = {space.guesses[0], {{"cells", "11"}}};  // tried; outside of the space
+    for (size_t k = 0; k < count; ++k) {
+      Point point = space.guesses[0];
+      point["chunk"] = std::to_string(1 << (chosen.size() % 10));
+      point["vectors"] = std::to_string(1 + chosen.size() / 10 % 4);
+      chosen.push_back(point);
+      if (chosen.size() > 1) out.push_back(point);  // the first one is the guess
+    }
+    return out;
+  };
+  TuningSearch search({&space}, {1}, options);
+  const std::vector<std::string> proposed = run(search, tasks);
+  ASSERT_EQ(proposed.size(), 40u);
+  EXPECT_EQ(proposed[0], cat("0 ", print(space.guesses[0])));
+  EXPECT_EQ(proposed[1], cat("0 ", print(chosen[1])));
+  EXPECT_EQ(known[0], 1u);
+  EXPECT_EQ(known[1], 16u);
+  EXPECT_EQ(std::set<std::string>(proposed.begin(), proposed.end()).size(), 40u);
+}
+
+TEST(TuningSearch, EndsWhenAnotherSearchHasNoPoint) {
+  std::vector<Synthetic> tasks = one(convolution(14, 4));
+  SearchOptions options = options_of(1, 40);
+  options.search = [](const Space&, std::span<const TriedPoint>, size_t) {
+    return std::vector<Point>();
+  };
+  TuningSearch search({tasks[0].space.get()}, {1}, options);
+  EXPECT_THAT(run(search, tasks), SizeIs(1));  // the guess
+}
+
 }  // namespace
 }  // namespace byoc::tune

@@ -19,6 +19,7 @@ class SampleNode final : public OnnxNode {
   SampleNode(std::string op_type, int opset, const NodeSample& sample, std::vector<bool> inputs)
       : op_type_(std::move(op_type)), opset_(opset), sample_(sample), inputs_(std::move(inputs)) {}
   const std::string& op_type() const override { return op_type_; }
+  const std::string& domain() const override { return domain_; }
   const std::string& name() const override { return op_type_; }
   int opset() const override { return opset_; }
   size_t num_inputs() const override { return inputs_.size(); }
@@ -45,7 +46,7 @@ class SampleNode final : public OnnxNode {
   }
 
  private:
-  std::string op_type_;
+  std::string op_type_, domain_;
   int opset_;
   const NodeSample& sample_;
   std::vector<bool> inputs_;  // false: omitted

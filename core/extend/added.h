@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The parts that libraries have added to this process. Written by load_library before other threads
+// use byoc.
+#include "byoc/extend/library.h"
+
+namespace byoc::extend {
+
+/// The passes, rows and policies of all libraries, in the order in which they were loaded.
+struct Added {
+  std::vector<AddedPass> passes;
+  std::vector<OnnxRow> onnx;
+  Hooks hooks;
+};
+Added& added();
+
+/// Returns the row for an operator; null when no library has one.
+const OnnxRow* find_onnx_row(std::string_view domain, std::string_view op_type);
+
+}  // namespace byoc::extend
