@@ -30,8 +30,8 @@ class RunningPassScope {
   std::optional<RunningPass> running_;
 };
 
-/// Returns the running pass of this thread, else that of another thread, else null. Another thread's
-/// pass may end at any time: call it in a process that is about to end.
+/// Returns the running pass of this thread, else that of another thread, else null. The pass of
+/// another thread may end at any time: call it in a process that is about to end.
 const RunningPass* running_pass();
 
 /// Breaks byoc in the pass that BYOC_PLANT names: a check, a signal, an exception; or the module

@@ -47,8 +47,8 @@ constexpr EnvVariable kVariables[] = {
      "1: kernels run on copies of their tensors between pages that cannot be accessed, so that an "
      "access outside shows; verify, test-onnx and replay do so unless it is 0"},
     {"BYOC_BUG", "1",
-     "0: a defect of byoc leaves no folder byoc-bug-HASH; weights: that folder has the constants of "
-     "the module, too"},
+     "0: a defect of byoc leaves no folder byoc-bug-HASH; weights: that folder also has the "
+     "constants of the module"},
     {"BYOC_VERIFY_PASSES", "0", "1: the module is verified after every pass"},
     {"BYOC_PLANT", "",
      "for tests of byoc: KIND=PASS breaks it in a pass; the kinds are check, crash, module and "

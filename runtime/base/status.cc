@@ -106,7 +106,9 @@ constinit std::atomic<size_t> failed_size{0};
 constinit std::atomic<DefectReporter> defect_reporter{nullptr};
 }  // namespace
 
-std::string_view failed_check() { return {failed_text, failed_size.load(std::memory_order_acquire)}; }
+std::string_view failed_check() {
+  return {failed_text, failed_size.load(std::memory_order_acquire)};
+}
 
 void set_defect_reporter(DefectReporter reporter) { defect_reporter = reporter; }
 bool reports_defects() { return defect_reporter.load() != nullptr; }
