@@ -17,7 +17,8 @@ namespace {
 /// and its texts are constants.
 alignas(byoc_error) constinit std::byte no_memory_place[sizeof(byoc_error)];
 constexpr const char* kNoMemoryMessage = "an allocation failed";
-constexpr const char* kNoMemoryHelp = "raise the limit of memory (ulimit -v), or end other programs";
+constexpr const char* kNoMemoryHelp =
+    "raise the limit of memory (ulimit -v), or end other programs";
 constexpr const char* kNoMemoryText =
     "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit -v), or end "
     "other programs";
