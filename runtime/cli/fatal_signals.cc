@@ -126,6 +126,7 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
     report_own_defect(signal.name);
     ::_exit(kBug);
   }
+  if (is_check) ::_exit(kBug);  // of a program without reports, such as byoc-run
   if (call != nullptr && !is_check) {
     print(signal.name, *call, own != nullptr, info->si_addr);
     if (number == SIGABRT) next.sa_handler = SIG_DFL;  // the plugin's abort is not byoc's defect
