@@ -66,8 +66,9 @@ bool is_planted(std::string_view kind, const Pass& pass) {
 
 RunningPassScope::RunningPassScope(const Pass& pass, const PassContext& context,
                                    const IRModule& before) {
-  if (!reports_defects() || own_pass != nullptr) return;
-  const bool has_weights = env_value("BYOC_BUG") == "weights";
+  const std::string kept = env_value("BYOC_BUG");
+  if (!reports_defects() || own_pass != nullptr || kept == "0") return;
+  const bool has_weights = kept == "weights";
   running_ = RunningPass{&pass, &context, has_weights ? before : without_weights(before),
                          has_weights};
   own_pass = &*running_;

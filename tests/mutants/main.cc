@@ -85,7 +85,8 @@ int run(const Work& work, const std::string& folder) {
     ++faults;
   }
   std::printf("%-9s %llu mutants of %zu files, %llu accepted, %zu faults\n",
-              work.target.name.c_str(), static_cast<unsigned long long>(progress.next), work.seeds.size(),
+              work.target.name.c_str(), static_cast<unsigned long long>(progress.next),
+              work.seeds.size(),
               static_cast<unsigned long long>(progress.accepted), faults);
   return faults != 0;
 }
