@@ -38,6 +38,9 @@ foreach(sanitizer IN LISTS BYOC_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()
+if(BYOC_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 if("address" IN_LIST BYOC_SANITIZE)
   add_compile_options(-O1)                                  # a quarter of the time that -O2 takes to build
   # gcc 12 misreads LLVM's `operator new` with a placement, and the states of std::regex.

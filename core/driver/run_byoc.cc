@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "byoc/compile.h"
+#include "core/driver/bug_bundle.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/slug_table.h"
 #include "core/tools/model/interrupt.h"
@@ -30,6 +31,7 @@ void read_help_of_slug(const cli::Command& root, std::vector<char*>& words) {
 
 int run_byoc(int argc, char** argv) {
   sleep_beside_others(argv);
+  leave_bug_bundles(argc, argv);
   // BYOC_CHECK has printed the failed check; the exit code means a bug in byoc.
   std::signal(SIGABRT, [](int) { _exit(cli::kBug); });
   user_cancellation();  // from here on Ctrl-C is reported

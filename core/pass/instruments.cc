@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "byoc/base/defect.h"
 #include "byoc/text/text.h"
 
 namespace byoc {
@@ -37,10 +38,14 @@ Instrument verify_each() {
           .after = [](const Pass& pass, const IRModule& before, const IRModule& after, uint64_t) {
             Status status = verify(after);
             if (status.ok()) return status;
-            std::string text = print(before, {.elide = kShownElements});
-            std::fprintf(stderr, "// the module before %s\n%s\n", pass.name.c_str(), text.c_str());
-            return Status(Code::kInternal, cat(pass.name, " broke the module: ", status.message()))
+            const std::string what = cat(pass.name, " broke the module: ", status.message());
+            const std::string report = report_defect(cat(what, "\n  ", status.where()));
+            if (report.empty())
+              std::fprintf(stderr, "// the module before %s\n%s\n", pass.name.c_str(),
+                           print(before, {.elide = kShownElements}).c_str());
+            return Status(Code::kInternal, what)
                 .with_slug("broken-module")
+                .with_help(report)
                 .at(status.where());
           }};
 }

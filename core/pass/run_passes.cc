@@ -3,10 +3,12 @@
 #include <chrono>
 
 #include "byoc/base/check.h"
+#include "byoc/base/defect.h"
 #include "byoc/base/env.h"
 #include "byoc/base/nearest.h"
 #include "byoc/text/text.h"
 #include "core/pass/instruments.h"
+#include "core/pass/running_pass.h"
 
 namespace byoc {
 namespace {
@@ -59,15 +61,32 @@ std::set<std::string> skipped(const PassContext& context) {
   return out;
 }
 
+bool verifies(const PassContext& context) {
+  return context.option("verify") == "1" || env_value("BYOC_VERIFY_PASSES") == "1";
+}
+
 std::vector<Instrument> instruments_of(const PassContext& context) {
   std::vector<Instrument> out = context.instruments;
   if (env_value("BYOC_TIME") == "1") out.push_back(print_times());
   if (std::string folder = env_value("BYOC_DUMP"); !folder.empty()) {
     out.push_back(dump_changes(folder));
   }
-  if (context.option("verify") == "1")
+  if (verifies(context))
     out.push_back(verify_each());  // last, so that dumps show the module at fault
   return out;
+}
+
+/// Calls the pass. An exception other than a failed allocation is a defect.
+Result<IRModule> call_pass(IRModule module, const Pass& pass, const PassContext& context) {
+  try {
+    plant_defect(pass);
+    return pass.run(std::move(module), context, pass.args);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    const std::string what = cat("pass ", pass.name, " threw: ", e.what());
+    return Status(Code::kInternal, what).with_slug("bug").with_help(report_defect(what));
+  }
 }
 
 Result<IRModule> run_pass(IRModule module, const Pass& pass, const PassContext& context,
@@ -78,10 +97,12 @@ Result<IRModule> run_pass(IRModule module, const Pass& pass, const PassContext& 
     is_watched |= instrument.after != nullptr;
   }
   IRModule before = is_watched ? module : IRModule();
+  const RunningPassScope running(pass, context, module);
   auto start = std::chrono::steady_clock::now();
-  Result<IRModule> result = pass.run(std::move(module), context, pass.args);
+  Result<IRModule> result = call_pass(std::move(module), pass, context);
   auto took = std::chrono::steady_clock::now() - start;
   if (!result.ok()) return std::move(result.status()).at(cat("pass ", pass.name));
+  plant_broken_module(pass, *result);
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
   for (const Instrument& instrument : instruments) {
     if (!instrument.after) continue;
@@ -155,7 +176,7 @@ Result<IRModule> run_passes(IRModule module, std::span<const Pass> passes,
                             const PassContext& context) {
   BYOC_TRY_STATUS(check_options(context));
   // Verifies the input, so that the first pass is not named for an error of its input.
-  if (context.option("verify") == "1") BYOC_TRY_STATUS(verify(module));
+  if (verifies(context)) BYOC_TRY_STATUS(verify(module));
   PassRun run(std::move(module), context);
   BYOC_TRY_STATUS(run.run(passes));
   return std::move(run).take();

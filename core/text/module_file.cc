@@ -57,7 +57,8 @@ class Collector {
     for (const Node& node : function.nodes) {
       if (auto* call = std::get_if<Call>(&node.kind)) take(*call->attrs);
       auto* constant = std::get_if<Constant>(&node.kind);
-      if (constant && !is_inline_constant(*constant->data, *node.types[0]))
+      if (constant && !is_inline_constant(*constant->data, *node.types[0]) &&
+          !is_one_element(*constant->data, *node.types[0]))
         take(constant->data->key());
     }
   }

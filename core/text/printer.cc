@@ -156,6 +156,11 @@ void FunctionPrinter::print_constant(const Constant& constant, TypeIds types) {
     if (types[0]->shape.empty()) print_element(out_, types[0]->dtype, constant.data->data());
     else print_elements(out_, *constant.data, types[0]->dtype, false);
     out_ += ')';
+  } else if (constant.data != nullptr && types.size() == 1 &&
+             is_one_element(*constant.data, *types[0])) {
+    out_ += '(';  // of a larger constant, whose elements were left out
+    print_element(out_, types[0]->dtype, constant.data->data());
+    out_ += ')';
   } else {
     out_ += cat("<", constant.data ? constant.data->key().hex() : "none", ">");
   }
@@ -227,6 +232,11 @@ bool is_inline_constant(const Buffer& data, const TensorType& type, size_t limit
   auto n = is_static(type.shape) ? num_elements(type.shape) : Result<int64_t>(int64_t{-1});
   if (!n.ok() || *n < 0 || static_cast<size_t>(*n) > limit) return false;
   return data.size() == static_cast<size_t>(*n) * dtype_size(type.dtype);
+}
+
+bool is_one_element(const Buffer& data, const TensorType& type) {
+  const auto n = is_static(type.shape) ? num_elements(type.shape) : Result<int64_t>(int64_t{0});
+  return n.ok() && *n > 1 && data.size() == dtype_size(type.dtype);
 }
 
 void print_elements(std::string& out, const Buffer& data, DType dtype, bool as_json) {

@@ -22,6 +22,7 @@
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
 #include "runtime/artifact/sizes.h"
+#include "runtime/signature/signature.h"
 
 namespace byoc {
 namespace {
@@ -358,6 +359,7 @@ Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::st
 Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path) {
   return or_no_memory([&]() -> Result<std::vector<SizedExecutable>> {
     BYOC_TRY(auto file, MappedFile::open(path));
+    BYOC_TRY_STATUS(check_signature(path, file->bytes()));
     auto sizes = read_artifact(file);
     if (!sizes.ok()) return std::move(sizes.status()).at(path);
     return sizes;

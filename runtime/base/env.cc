@@ -46,6 +46,16 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_GUARD", "0",
      "1: kernels run on copies of their tensors between pages that cannot be accessed, so that an "
      "access outside shows; verify, test-onnx and replay do so unless it is 0"},
+    {"BYOC_TRUSTED_KEYS", "",
+     "public keys of minisign, or their files, colon-separated; set: artifacts and plugins are "
+     "loaded only with a signature FILE.minisig by one of them"},
+    {"BYOC_BUG", "1",
+     "0: a defect of byoc leaves no folder byoc-bug-HASH; weights: that folder also has the "
+     "constants of the module"},
+    {"BYOC_VERIFY_PASSES", "0", "1: the module is verified after every pass"},
+    {"BYOC_PLANT", "",
+     "for tests of byoc: KIND=PASS breaks it in a pass; the kinds are check, crash, module and "
+     "throw"},
     {"BYOC_LOG", "", "what plugins and passes may print: error, warning, info, debug or trace"},
 };
 }  // namespace

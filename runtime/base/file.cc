@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "byoc/base/folder.h"
 #include "byoc/base/memory.h"
 #include "runtime/base/temporary.h"
 
@@ -221,6 +223,21 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
   }
   text.resize(used);
   return text;
+}
+
+Result<std::vector<std::string>> names_in(const std::string& folder) {
+  struct Closer {
+    void operator()(DIR* opened) const { ::closedir(opened); }
+  };
+  const std::unique_ptr<DIR, Closer> opened(::opendir(folder.c_str()));
+  if (opened == nullptr) return system_error("cannot read the folder", folder, errno);
+  std::vector<std::string> out;
+  while (const dirent* entry = ::readdir(opened.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") out.emplace_back(name);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {

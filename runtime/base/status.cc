@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/base/status.h"
 
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include "byoc/base/check.h"
+#include "byoc/base/defect.h"
 
 namespace byoc {
 
@@ -98,9 +100,32 @@ void print_to(std::string& out, double value) {
   out.append(text, end);
 }
 
+namespace {
+constinit char failed_text[1024];  // the message of the first failed check
+constinit std::atomic<size_t> failed_size{0};
+constinit std::atomic<DefectReporter> defect_reporter{nullptr};
+}  // namespace
+
+std::string_view failed_check() {
+  return {failed_text, failed_size.load(std::memory_order_acquire)};
+}
+
+void set_defect_reporter(DefectReporter reporter) { defect_reporter = reporter; }
+bool reports_defects() { return defect_reporter.load() != nullptr; }
+std::string report_defect(std::string_view what) {
+  const DefectReporter reporter = defect_reporter;
+  return reporter ? reporter(what) : "";
+}
+
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
-  std::fprintf(stderr, "byoc: internal error at %s:%d: %s does not hold%s%s\n", file, line,
-               condition, message.empty() ? "" : ": ", message.c_str());
+  static std::atomic_flag is_second;
+  const std::string text = cat("internal error at ", file, ":", line, ": ", condition,
+                               " does not hold", message.empty() ? "" : ": ", message);
+  std::fprintf(stderr, "byoc: %s\n", text.c_str());
+  if (!is_second.test_and_set()) {
+    const size_t size = text.copy(failed_text, sizeof failed_text);
+    failed_size.store(size, std::memory_order_release);
+  }
   std::abort();
 }
 

@@ -11,10 +11,32 @@
 
 namespace byoc::c {
 
-byoc_error* no_memory_error() noexcept {
-  static byoc_error& only = *new byoc_error{no_memory(), no_memory().to_string()};
-  return &only;
+namespace {
+
+/// The error for a failed allocation has no Status, which would be allocated: it is this address,
+/// and its texts are constants.
+alignas(byoc_error) constinit std::byte no_memory_place[sizeof(byoc_error)];
+constexpr const char* kNoMemoryMessage = "an allocation failed";
+constexpr const char* kNoMemoryHelp =
+    "raise the limit of memory (ulimit -v), or end other programs";
+constexpr const char* kNoMemoryText =
+    "error[no-memory]: an allocation failed\n  help: raise the limit of memory (ulimit -v), or end "
+    "other programs";
+
+bool is_no_memory(const byoc_error* error) {
+  return static_cast<const void*>(error) == no_memory_place;
 }
+
+/// Returns a text of an error.
+const char* text_of(const byoc_error* error, const char* of_no_memory,
+                    const std::string& (Status::*text)() const) {
+  if (error == nullptr) return "";
+  return is_no_memory(error) ? of_no_memory : (error->status.*text)().c_str();
+}
+
+}  // namespace
+
+byoc_error* no_memory_error() noexcept { return reinterpret_cast<byoc_error*>(no_memory_place); }
 
 byoc_error* error_of(Status status) noexcept {
   if (status.ok()) return nullptr;
@@ -24,6 +46,10 @@ byoc_error* error_of(Status status) noexcept {
   } catch (...) {
     return no_memory_error();
   }
+}
+
+Status status_of(const byoc_error* error) {
+  return is_no_memory(error) ? no_memory() : error->status;
 }
 
 Status null_argument(const char* name) {
@@ -57,25 +83,28 @@ byoc_error* byoc_error_new(enum byoc_code code, const char* message) {
   });
 }
 enum byoc_code byoc_error_code(const byoc_error* error) {
-  return error == nullptr ? BYOC_OK : static_cast<enum byoc_code>(error->status.code());
+  if (error == nullptr) return BYOC_OK;
+  return is_no_memory(error) ? BYOC_RESOURCE_EXHAUSTED
+                             : static_cast<enum byoc_code>(error->status.code());
 }
 const char* byoc_error_slug(const byoc_error* error) {
-  return error == nullptr ? "" : error->status.slug().c_str();
+  return text_of(error, "no-memory", &Status::slug);
 }
 const char* byoc_error_message(const byoc_error* error) {
-  return error == nullptr ? "" : error->status.message().c_str();
+  return text_of(error, kNoMemoryMessage, &Status::message);
 }
 const char* byoc_error_where(const byoc_error* error) {
-  return error == nullptr ? "" : error->status.where().c_str();
+  return text_of(error, "", &Status::where);
 }
 const char* byoc_error_help(const byoc_error* error) {
-  return error == nullptr ? "" : error->status.help().c_str();
+  return text_of(error, kNoMemoryHelp, &Status::help);
 }
 const char* byoc_error_text(const byoc_error* error) {
-  return error == nullptr ? "" : error->text.c_str();
+  if (error == nullptr) return "";
+  return is_no_memory(error) ? kNoMemoryText : error->text.c_str();
 }
 void byoc_error_free(byoc_error* error) {
-  if (error != no_memory_error()) delete error;
+  if (!is_no_memory(error)) delete error;
 }
 void byoc_text_free(char* text) { std::free(text); }
 

@@ -41,6 +41,8 @@ namespace byoc::c {
 /// error that is made before.
 byoc_error* error_of(Status status) noexcept;
 byoc_error* no_memory_error() noexcept;
+/// Returns a copy of the error's status. `error` is not NULL.
+Status status_of(const byoc_error* error);
 
 /// Runs the body of a function. No exception leaves it.
 template <class Body>

@@ -190,7 +190,7 @@ byoc_error* byoc_session_set_extern(byoc_session* session, const char* symbol,
         symbol, [function, user](std::span<const DLTensor> in, std::span<DLTensor> out) -> Status {
           byoc_error* error = function(user, in.data(), in.size(), out.data(), out.size());
           if (error == nullptr) return {};
-          Status status = error->status;
+          Status status = status_of(error);
           byoc_error_free(error);
           return status;
         });

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "byoc/base/check.h"
+#include "byoc/base/defect.h"
 #include "byoc/base/json.h"
 #include "byoc/base/nearest.h"
 #include "byoc/base/no_memory.h"
@@ -243,6 +244,7 @@ int report(Status status, const CommonOptions& common, const std::string& path) 
     status = std::move(status).with_slug(std::string(code_name(status.code())));
   print_error(status, common, path);
   if (status.code() == Code::kCancelled) return kInterrupted;
+  if (status.slug() == "bug" || status.slug() == "broken-module") return kBug;
   return usage ? kUsage : kFailed;
 }
 
@@ -273,9 +275,9 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
   } catch (const std::bad_alloc&) {
     return report_out_of_memory(common, path);
   } catch (const std::exception& e) {  // a last resort: each call catches its own
-    print_error(Status(Code::kInternal, cat("a defect of byoc: ", e.what())).with_slug("bug"),
-                common, path);
-    return kBug;
+    const std::string what = cat("a defect of byoc: ", e.what());
+    return report(Status(Code::kInternal, what).with_slug("bug").with_help(report_defect(what)),
+                  common, path);
   }
   Status printed = check_printed();
   if (printed.ok()) return code;

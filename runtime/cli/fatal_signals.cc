@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cli/fatal_signals.h"
 
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +16,8 @@
 #include <iterator>
 #include <new>
 
+#include "byoc/base/defect.h"
+#include "byoc/base/status.h"
 #include "runtime/cli/command.h"
 #include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
@@ -51,7 +56,7 @@ class FixedLine {
   }
 
  private:
-  char text_[1024];
+  char text_[4096];
   size_t size_ = 0;
 };
 
@@ -68,6 +73,45 @@ void print(std::string_view signal, const PluginCall& call, bool is_own, const v
   line.print();
 }
 
+constexpr size_t kReporterStack = size_t{16} << 20;
+constexpr unsigned kReporterSeconds = 60;
+
+/// Runs in a copy of the process: locks that other threads held stay held, and the heap may be
+/// damaged. Whatever happens here, the process itself goes on; an alarm ends what waits for ever.
+int report_in_copy(void* name) {
+  for (const Watched& signal : watched) std::signal(signal.number, SIG_DFL);
+  std::signal(SIGALRM, SIG_DFL);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+  ::alarm(kReporterSeconds);
+  const std::string_view check = failed_check();
+  const std::string what =
+      check.empty() ? cat(*static_cast<std::string_view*>(name), " outside of plugins")
+                    : std::string(check);
+  const std::string text = report_defect(what);
+  FixedLine line;
+  if (check.empty()) line << "error[bug]: " << what << "\n";
+  if (!text.empty()) line << "  help: " << text << "\n";
+  line.print();
+  ::_exit(0);
+}
+
+/// Lets a copy of this process write the report, and waits for it. Calls nothing that takes a lock.
+void report_own_defect(std::string_view signal) {
+  void* stack = ::mmap(nullptr, kReporterStack, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return;
+  const pid_t copy =
+      ::clone(report_in_copy, static_cast<char*>(stack) + kReporterStack, SIGCHLD, &signal);
+  int status = 0;
+  while (copy > 0 && ::waitpid(copy, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/// Returns true for a fault of this process; another process may send the same signals.
+bool is_own_fault(const siginfo_t& info) { return info.si_code > 0 || info.si_pid == ::getpid(); }
+
 // Reports the signal, then restores the earlier handler: a sanitizer's, the command's for SIGABRT,
 // or the default one, which ends the process.
 void on_fatal_signal(int number, siginfo_t* info, void*) {
@@ -76,7 +120,14 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
   const PluginCall* own = current_plugin_call.load(std::memory_order_acquire);
   const PluginCall* call = own ? own : shared_plugin_call.load(std::memory_order_acquire);
   struct sigaction next = signal.before;
-  if (call != nullptr) {
+  const bool is_check = number == SIGABRT && !failed_check().empty();
+  const bool is_defect = (call == nullptr || is_check) && is_own_fault(*info) && reports_defects();
+  if (is_defect && (number == SIGABRT || next.sa_handler == SIG_DFL)) {  // else a sanitizer reports
+    report_own_defect(signal.name);
+    ::_exit(kBug);
+  }
+  if (is_check) ::_exit(kBug);  // of a program without reports, such as byoc-run
+  if (call != nullptr && !is_check) {
     print(signal.name, *call, own != nullptr, info->si_addr);
     if (number == SIGABRT) next.sa_handler = SIG_DFL;  // the plugin's abort is not byoc's defect
   }

@@ -80,8 +80,28 @@ Status print_json(const CommonOptions& common, std::string_view what,
   return common.json ? write_json(common, what, true, fields) : Status();
 }
 
+namespace {
+
+/// Returns the text with control characters as "\x1b": names in files of strangers must not
+/// reach the terminal as commands.
+std::string without_controls(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if ((code >= 32 && code != 127) || c == '\n' || c == '\t') {
+      out += c;
+      continue;
+    }
+    static constexpr char kDigits[] = "0123456789abcdef";
+    out += cat("\\x", std::string(1, kDigits[code >> 4]), std::string(1, kDigits[code & 15]));
+  }
+  return out;
+}
+
+}  // namespace
+
 void print_error(const Status& status, const CommonOptions& common, std::string_view command) {
-  std::string text = status.to_string();
+  std::string text = without_controls(status.to_string());
   size_t colon = text.find(": ");
   bool color = use_color(common, Stream::kErr);
   write_to(stderr, cat(paint(text.substr(0, colon), "1;31", color), text.substr(colon), "\n"));
@@ -98,7 +118,8 @@ void print_error(const Status& status, const CommonOptions& common, std::string_
 void print_warning(std::string_view text, const CommonOptions& common) {
   if (common.quiet) return;
   write_to(stderr,
-           cat(paint("warning", "1;33", use_color(common, Stream::kErr)), ": ", text, "\n"));
+           cat(paint("warning", "1;33", use_color(common, Stream::kErr)), ": ",
+               without_controls(text), "\n"));
 }
 
 void print_text(std::string_view text, const CommonOptions& common) {

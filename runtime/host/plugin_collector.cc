@@ -11,6 +11,7 @@
 #include "byoc/base/buffer.h"
 #include "byoc/base/env.h"
 #include "byoc/base/file.h"
+#include "byoc/base/folder.h"
 #include "byoc/base/json.h"
 #include "byoc/base/shared_library.h"
 #include "runtime/host/plugin_loader.h"
@@ -30,17 +31,14 @@ constexpr std::chrono::milliseconds kQuiet{100};
 
 /// Returns the .so files of a folder, in order of name.
 Result<std::vector<std::string>> plugin_files(const std::string& folder) {
-  std::error_code error;
-  fs::directory_iterator at(folder, error);
-  if (error) {
-    return not_found(cat("cannot read the folder: ", error.message()))
-        .with_help("create it, or correct BYOC_PLUGIN_PATH");
-  }
+  auto names = names_in(folder);
+  if (!names.ok())
+    return std::move(names.status()).with_help("create it, or correct BYOC_PLUGIN_PATH");
   std::vector<std::string> files;
-  for (; !error && at != fs::end(at); at.increment(error)) {
-    if (at->path().extension() == ".so") files.push_back(at->path().string());
+  for (const std::string& name : *names) {
+    fs::path path = fs::path(folder) / name;
+    if (path.extension() == ".so") files.push_back(path.string());
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/host/packed.h"
 #include "runtime/host/plugin_shutdown.h"
 #include "runtime/host/registered_plugins.h"
+#include "runtime/signature/signature.h"
 
 namespace byoc {
 namespace {
@@ -205,6 +206,7 @@ Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& s
 Result<PluginManifest> inspect_plugin(const std::string& path, PluginManifest& seen,
                                       FileStamp& stamp) {
   BYOC_TRY_STATUS(check_plugin_file(path));
+  BYOC_TRY_STATUS(check_signature(path));
   BYOC_TRY(ByteSource file, ByteSource::open(path));
   stamp = file.stamp();
   Status complete = check_complete(file);

@@ -13,6 +13,7 @@
 #include "byoc/base/buffer.h"
 #include "byoc/base/env.h"
 #include "byoc/base/file.h"
+#include "byoc/base/folder.h"
 #include "byoc/base/version.h"
 
 namespace byoc {
@@ -53,13 +54,9 @@ bool is_ours(const struct stat& info) {
 
 /// Makes room for one more file. The results are cheap to find again.
 void prune(const std::string& folder) {
-  std::error_code error;
-  size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder, error))
-    ++files;
-  if (files < kMostFiles) return;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    ::unlink(entry.path().c_str());
+  const auto names = names_in(folder);
+  if (!names.ok() || names->size() < kMostFiles) return;
+  for (const std::string& name : *names) ::unlink(cat(folder, "/", name).c_str());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/check.h"
+#include "byoc/base/folder.h"
 #include "byoc/base/status.h"
 
 namespace byoc {
@@ -129,17 +130,17 @@ bool FileStore::has_grown() const {
 
 std::vector<FileStore::File> FileStore::files_of(const std::string& folder) {
   std::vector<File> out;
-  std::error_code error;
-  for (auto at = std::filesystem::directory_iterator(folder, error);
-       !error && at != std::filesystem::end(at); at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  const auto names = names_in(folder);
+  if (!names.ok()) return out;
+  for (const std::string& name : *names) {
     const size_t end = name.rfind('-');
     if (end == name.npos || name.ends_with(kLock)) continue;
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
     std::error_code gone;  // another process may trim at the same time
-    if (!at->is_regular_file(gone)) continue;
-    File file{at->path().string(), name.substr(0, end), at->file_size(gone), {}};
+    if (!std::filesystem::is_regular_file(path, gone)) continue;
+    File file{path.string(), name.substr(0, end), std::filesystem::file_size(path, gone), {}};
     if (gone) continue;
-    file.used = at->last_write_time(gone);
+    file.used = std::filesystem::last_write_time(path, gone);
     if (!gone) out.push_back(std::move(file));
   }
   std::ranges::sort(out, [](const File& a, const File& b) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/codegen/kept/interrupted.h"
+#include "runtime/guard/signal_stack.h"
 
 namespace byoc {
 namespace {
@@ -49,7 +50,10 @@ class Run {
     const size_t workers = std::min(lanes_.size(), cores);
     has_company_ = workers > 1;
     std::vector<std::thread> others;
-    for (size_t k = 1; k < workers; ++k) others.emplace_back([this] { work(); });
+    for (size_t k = 1; k < workers; ++k) others.emplace_back([this] {
+        const SignalStack of_this_thread;
+        work();
+      });
     work();
     for (std::thread& other : others) other.join();
   }

@@ -284,6 +284,15 @@ constexpr SlugRow kRows[] = {
     {"shape-bounds", "A size is outside of the bounds that the model declares."},
     {"shape-conflict", "One size is given two numbers. Leave one of them out."},
     {"shape-syntax", "A size of --shape cannot be read. Write N=1, N=1..64 or x=1x3x224x224."},
+    {"signature",
+     "A file has no signature by a key of BYOC_TRUSTED_KEYS, or a wrong one, and is not loaded. "
+     "Get the file and its .minisig again, or sign it; docs/signatures.md has the commands."},
+    {"signature-key",
+     "A word of BYOC_TRUSTED_KEYS is neither a public key of minisign nor a file with one. Correct "
+     "the variable."},
+    {"signature-library",
+     "Keys are configured, and libsodium, which checks signatures, is not installed. Install it: "
+     "apt install libsodium23."},
     {"signature-mismatch",
      "The arguments of a call and the parameters of its function have different types."},
     {"size-bounds", "An expression of sizes has a divisor or a bound that is not valid."},

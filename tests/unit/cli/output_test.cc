@@ -60,5 +60,15 @@ TEST(Color, IsAskedForOrLeftOut) {
   EXPECT_EQ(paint("x", "31", false), "x");
 }
 
+TEST(Errors, HaveNoControlCharactersOfNamesInFiles) {
+  ::testing::internal::CaptureStderr();
+  const std::string nul(1, '\0');
+  print_error(invalid("no input \"\x1b[2J" + nul + "\r\x7f\"\n  in\ta line"), {.color = "never"},
+              "byoc");
+  print_warning("\x07 bell", {.color = "never"});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "error: no input \"\\x1b[2J\\x00\\x0d\\x7f\"\n  in\ta line\nwarning: \\x07 bell\n");
+}
+
 }  // namespace
 }  // namespace byoc::cli

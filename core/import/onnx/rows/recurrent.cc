@@ -113,6 +113,8 @@ Result<std::vector<ValueId>> operands_of(Graph& graph, const OnnxNode& node, con
       batch = graph.type(x).shape[1];
   if (!hidden.is_static()) return unimplemented("the shape of R must be known");
   if (hidden.extent() > int64_t{1} << 40) return invalid(cat("R is ", graph.type(r)));
+  if (const int64_t stated = node.i("hidden_size", hidden.extent()); stated != hidden.extent())
+    return invalid(cat("hidden_size is ", stated, ", and R is ", graph.type(r)));
   const Value lengths = short_lengths(graph, node, graph.type(x).shape[0]);
   size_t given = lengths ? kind.operands : 3;
   for (size_t k = 3; k < kind.operands; ++k) {
