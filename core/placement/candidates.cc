@@ -26,7 +26,8 @@ class Finder {
         costs_(costs),
         context_(context),
         judge_(module, context),
-        uses_(function_) {}
+        uses_(function_),
+        sample_(at_sample_sizes(function_)) {}
 
   Result<Candidates> run(const std::vector<std::string>& ids) {
     BYOC_TRY(annotations_, read_annotations(function_, name_));
@@ -127,14 +128,17 @@ class Finder {
     return "";
   }
 
+  // The function at the sizes that times are estimated for.
+  const Function& sized() const { return sample_ ? *sample_ : function_; }
+
   void set_cost(Candidate& candidate, std::span<const uint32_t> nodes) {
     BYOC_CHECK(candidate.plugin < out_.plugins.size(), "a plugin that was added");
     const Plugin& plugin = *out_.plugins[candidate.plugin];
     candidate.text = canonical_text(function_, nodes);
     auto [at, is_new] = known_.try_emplace(cat(candidate.plugin, " ", candidate.text));
     if (is_new) {
-      const Work work = nodes.size() == 1 ? work_of(module_, function_, nodes[0])
-                                          : work_of(function_, nodes, candidate.root);
+      const Work work = nodes.size() == 1 ? work_of(module_, sized(), nodes[0])
+                                          : work_of(sized(), nodes, candidate.root);
       at->second = costs_.of(plugin, candidate.verdict, work, candidate.text);
     }
     candidate.cost = at->second;
@@ -162,11 +166,12 @@ class Finder {
     for (uint32_t p = 0; p < out_.plugins.size(); ++p) {
       const Plugin& plugin = *out_.plugins[p];
       const bool is_default = p >= out_.first_default;
-      const Verdict verdict = judge_.takes(plugin, function_, uses_, node);
+      Verdict verdict = judge_.takes(plugin, function_, uses_, node);
       if (verdict.accept == Verdict::kNo) {
         refuse(node, p, op_label(module_, function_.nodes[node]), verdict.reason);
         continue;
       }
+      if (sample_) verdict.est_ns = judge_.takes(plugin, *sample_, uses_, node).est_ns;
       const bool is_rest = is_default && !std::exchange(has_rest, has_rest || is_default);
       add({p, BYOC_NO_PATTERN, node, kNone, is_rest, {}, verdict, {}}, std::span(&node, 1));
       if (is_default && out_.all.back().cost.source != CandidateCost::kForbiddenByRule) return;
@@ -228,11 +233,12 @@ class Finder {
     if (!is_new_match(row, match)) return;
     const Plugin& plugin = *out_.plugins[row.plugin];
     const std::string composite = composite_name(plugin, plugin.patterns()[row.pattern]);
-    const Verdict verdict = judge_match(row, match, composite);
+    Verdict verdict = judge_match(function_, row, match, composite);
     if (verdict.accept == Verdict::kNo) {
       refuse(match.root, row.plugin, composite, verdict.reason);
       return;
     }
+    if (sample_) verdict.est_ns = judge_match(*sample_, row, match, composite).est_ns;
     const auto index = static_cast<uint32_t>(out_.matches.size());
     out_.matches.push_back(std::move(match));
     const Match& kept = out_.matches.back();
@@ -241,13 +247,14 @@ class Finder {
   }
 
   // Judges a composite without locations, which is in the module for that time only.
-  Verdict judge_match(const Row& row, const Match& match, const std::string& composite) {
+  Verdict judge_match(const Function& function, const Row& row, const Match& match,
+                      const std::string& composite) {
     const Plugin& plugin = *out_.plugins[row.plugin];
-    Function body = composite_body(function_, match, composite, plugin.id());
+    Function body = composite_body(function, match, composite, plugin.id());
     for (Node& node : body.nodes) node.loc = {};
     CompositePool pool(module_);
     const Symbol name = pool.add(composite, std::move(body));
-    const Function call = composite_call(function_, match, name);
+    const Function call = composite_call(function, match, name);
     Judge judge(module_, context_with_cache());
     const Verdict verdict =
         judge(plugin, row.pattern, call, static_cast<uint32_t>(call.nodes.size() - 1));
@@ -306,6 +313,7 @@ class Finder {
   PassContext shared_;
   Judge judge_;
   UseCounts uses_;
+  std::optional<Function> sample_;  // at numbers for open sizes; nullopt: it has none
   Annotations annotations_;
   std::vector<std::string> no_device_;  // per plugin: why its device runs nothing
   Rules rules_;

@@ -2,9 +2,12 @@
 #include "core/placement/work.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "byoc/base/check.h"
+#include "byoc/ir/intern.h"
+#include "byoc/ir/open_shape.h"
 #include "byoc/op/op.h"
 #include "byoc/op/placement_attr.h"
 
@@ -182,6 +185,65 @@ std::string graph_text(const IRModule& module) {
     }
     for (ValueId result : function.results)
       out += cat("return ", names[result.node], "#", result.output, "\n");
+  }
+  return out;
+}
+
+namespace {
+
+constexpr int64_t kSampleImages = 4, kSampleRows = 128;
+
+using SampleSizes = std::map<Symbol, int64_t>;  // by name
+
+// Returns the numbers of the sizes that parameters have: those of first dims first.
+SampleSizes sample_sizes_of(const Function& function) {
+  SampleSizes out;
+  for (const bool is_first : {true, false}) {
+    const int64_t usual = is_first ? kSampleImages : kSampleRows;
+    for (const Node& node : function.nodes) {
+      if (!std::holds_alternative<Param>(node.kind)) continue;
+      const Shape& shape = node.types[0]->shape;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d].is_counted() || (d == 0) != is_first) continue;
+        for (Dim size : sizes_in(shape[d]))
+          out.emplace(size.name(), std::clamp(usual, size.min(), size.max()));
+      }
+    }
+  }
+  return out;
+}
+
+Shape at_samples(Shape shape, const SampleSizes& sizes) {
+  for (Dim& dim : shape) {
+    if (dim.is_static() || dim.is_counted()) continue;
+    const Result<Dim> now = with_sizes(dim, [&](Dim size) -> std::optional<Dim> {
+      auto found = sizes.find(size.name());
+      return found == sizes.end() ? std::nullopt : std::optional(Dim(found->second));
+    });
+    if (now.ok()) dim = *now;
+  }
+  return shape;
+}
+
+// Gives an op whose result has dims of its own their numbers.
+void set_sample_shape(Call& call, const SampleSizes& sizes) {
+  if (!call.attrs->has(kOpenShapeAttr)) return;
+  const Result<Shape> shape = open_shape_of(*call.attrs);
+  if (!shape.ok()) return;
+  Attrs attrs = *call.attrs;
+  set_open_shape(attrs, at_samples(*shape, sizes));
+  call.attrs = intern(std::move(attrs));
+}
+
+}  // namespace
+
+std::optional<Function> at_sample_sizes(const Function& function) {
+  const SampleSizes sizes = sample_sizes_of(function);
+  if (sizes.empty()) return std::nullopt;
+  Function out = function;
+  for (Node& node : out.nodes) {
+    for (TypeId& type : node.types) type = TensorType{type->dtype, at_samples(type->shape, sizes)};
+    if (auto* call = std::get_if<Call>(&node.kind)) set_sample_shape(*call, sizes);
   }
   return out;
 }

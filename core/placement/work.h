@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The work of ops: arithmetic, memory and class, which the analytic model of costs is made of.
+#include <optional>
 #include <span>
 #include <string>
 
@@ -37,6 +38,12 @@ Work work_of(const IRModule& module, const Function& function, uint32_t node);
 /// Returns the work of these ops when they run as one: the values between them are not moved.
 /// `root` is the op whose results leave.
 Work work_of(const Function& function, std::span<const uint32_t> nodes, uint32_t root);
+
+/// Returns the function with a number for each open size, for which the times of a choice are
+/// estimated: 4 for sizes of first dims of parameters, such as images, 128 for others, such as
+/// rows, or the bound that is nearest. Nodes are the same. nullopt for a function without open
+/// sizes. Dims that a run counts stay.
+std::optional<Function> at_sample_sizes(const Function& function);
 
 /// Returns a text that is equal for candidates that cost the same: ops, attributes, types,
 /// constness and the order of operands, without names and without the contents of constants. Stable
