@@ -346,7 +346,9 @@ llvm::Value* Values::value_under(const te::Expr& x, Value condition) {
 
 // Returns the greater or the lesser of two floats, or the NaN among them, for
 // select(is_nan(a), a, max(a, b)). One intrinsic needs a compare less than the two selects, and
-// does not wait for `b` to find out that `a` is a NaN. nullptr: the select is another one.
+// does not wait for `b` to find out that `a` is a NaN. `a` is read in any case, for the condition.
+// As two selects, LLVM 19 takes is_nan(|x|) | |x| > 0 for !(x <= 0), which is wrong for negative x.
+// nullptr: the select is another one.
 llvm::Value* Values::make_extremum(const te::Select& x) {
   auto* is_nan = std::get_if<te::Unary>(&x.condition->kind);
   auto* no = std::get_if<te::Binary>(&x.no->kind);
@@ -356,7 +358,7 @@ llvm::Value* Values::make_extremum(const te::Select& x) {
   if ((!is_max && no->op != BinaryOp::kMin) || (dtype != DType::kF32 && dtype != DType::kF64) ||
       !te::structural_equal(is_nan->x, no->a) || !te::structural_equal(x.yes, no->a))
     return nullptr;
-  if (needs_guard(no->a) || needs_guard(no->b)) return nullptr;
+  if (needs_guard(no->b)) return nullptr;
   Value a = value(no->a), b = value(no->b);
   const unsigned lanes = std::max(lanes_of(a), lanes_of(b));
   return ops_.nan_or(is_max, ops_.splat(a, lanes), ops_.splat(b, lanes));

@@ -201,6 +201,32 @@ te::LoopFunction rounding_of(int64_t n) {
   return {"rounding", {x}, {y}, body};
 }
 
+// Whether the load is inside of x is not known: it depends on data. LLVM 19 takes a compare of a
+// magnitude with 0, or NaN, for one of the number.
+TEST(Ops, FindTheGreatestMagnitudeOrNan) {
+  const te::Tensor x("x", DType::kF32, {4}), at("at", DType::kI64, {4}), y("y", DType::kF32, {4});
+  for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorized}) {
+    const te::Stmt body = te::loop(
+        "i", 4,
+        [&](te::Expr i) {
+          const te::Expr a = te::unary(UnaryOp::kAbs, x(at(i)));
+          const te::Expr greater = te::max(a, te::constant(DType::kF32, 0));
+          return te::make_store(y, {i}, te::select(te::unary(UnaryOp::kIsNan, a), a, greater));
+        },
+        kind);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> got =
+        test::run_loops({"greatest", {x, at}, {y}, body},
+                        {test::f32({-2, 3, nan, -0.5f}),
+                         test::Data::of(DType::kI64, std::vector<int64_t>{3, 0, 2, 1})})[0]
+            .as<float>();
+    EXPECT_EQ(got[0], 0.5f);
+    EXPECT_EQ(got[1], 2.0f);
+    EXPECT_TRUE(std::isnan(got[2]));
+    EXPECT_EQ(got[3], 3.0f);
+  }
+}
+
 TEST(Ops, RoundFloatsToIntegersHalvesToEven) {
   const std::vector<float> x = {
       0.5f,       1.5f,       2.5f, -0.5f, -1.5f,  -2.5f,  0.49999997f, -0.0f,        3.2f, -3.7f,
