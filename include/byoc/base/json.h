@@ -10,9 +10,9 @@ namespace byoc {
 
 using Json = nlohmann::ordered_json;  ///< JSON whose members keep their order.
 
-/// Returns memory for the elements of JSON values: of the heap, else of a reserve. The destructor of
-/// a Json flattens its tree into a vector, and must not throw where the heap has no memory. Throws
-/// std::bad_alloc when the reserve is used up, too. Thread-safe.
+/// Returns memory for the elements of JSON values: of the heap, else of a reserve. The destructor
+/// of a Json flattens its tree into a vector, and must not throw where the heap has no memory.
+/// Throws std::bad_alloc when the reserve is used up, too. Thread-safe.
 void* allocate_json(size_t bytes);
 void release_json(void* memory, size_t bytes) noexcept;  ///< Returns it.
 
@@ -32,9 +32,10 @@ Status scan_json(std::string_view text, size_t max_bytes = kJsonMaxBytes,
 /// The memory of JSON values.
 template <>
 struct std::allocator<byoc::Json> {
-  using value_type = byoc::Json;                          ///< what it allocates
-  using propagate_on_container_move_assignment = std::true_type;  ///< all are equal
-  using is_always_equal = std::true_type;                 ///< all are equal
+  using value_type = byoc::Json;           ///< what it allocates
+  using is_always_equal = std::true_type;  ///< all are equal
+  /// All are equal.
+  using propagate_on_container_move_assignment = std::true_type;
   allocator() noexcept = default;
   /// Converts from that of another type.
   template <class T>
