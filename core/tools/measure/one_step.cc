@@ -2,7 +2,7 @@
 #include "core/tools/measure/one_step.h"
 
 #include "core/measure/sampler.h"
-#include "core/tools/model/device_step.h"
+#include "core/tools/replay/device_step.h"
 
 namespace byoc::driver {
 namespace {

@@ -10,9 +10,9 @@
 #include "byoc/te/module.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
-#include "core/tools/model/device_step.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
+#include "core/tools/replay/device_step.h"
 #include "core/tools/show/placement.h"
 
 namespace byoc::driver {

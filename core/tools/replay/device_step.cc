@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tools/model/device_step.h"
+#include "core/tools/replay/device_step.h"
 
 #include "byoc/base/check.h"
 
