@@ -91,6 +91,11 @@ void Parser::read(std::string line) {
     std::sscanf(line.c_str(), ".maxntid %u", &kernel_->most_threads);
   } else if (line.starts_with(".minnctapersm")) {
     return;  // advice for registers
+  } else if (line[0] == '{' &&
+             line.back() == '}') {  // a few instructions with registers of their own
+    for (const std::string& one : split(line.substr(1, line.size() - 2), ';'))
+      if (const std::string part = trimmed(one); !part.empty() && !part.starts_with(".reg"))
+        read_instruction(part);
   } else if (line == "}") {
     end_kernel();
   } else if (line.starts_with(".reg") || line.starts_with(".pragma")) {
