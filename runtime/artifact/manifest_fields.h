@@ -124,6 +124,8 @@ template <class Io>
 void fields(Io& io, Section& s) {
   io("key", s.key);
   io("size", s.size);
+  io.optional("from", s.from);
+  io.optional("order", s.order);
 }
 
 }  // namespace byoc
