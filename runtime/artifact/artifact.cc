@@ -129,7 +129,7 @@ using Pool = std::map<ContentKey, PlacedSection>;
 Status add_reordered(const Section& section, size_t index, Pool& pool) {
   auto source = section.from.size() == 1 ? pool.find(section.from[0]) : pool.end();
   if (source == pool.end() || source->second.is_reordered ||
-      source->second.buffer->size() != section.size || !is_order_of(section.order, section.size))
+      !is_order_of(section.order, section.size, source->second.buffer->size()))
     return corrupt(cat("section ", index, " is no order of the elements of another one"));
   auto fill = [order = section.order, from = source->second.buffer](std::span<std::byte> to) {
     if (from->verify()) restore_order(order, from->bytes(), to);

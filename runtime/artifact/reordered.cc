@@ -7,7 +7,10 @@
 namespace byoc {
 namespace {
 
-constexpr size_t kElement = 4;  // bytes
+using Loops = std::vector<std::pair<uint64_t, uint64_t>>;
+
+constexpr size_t kElement = 4;        // bytes
+constexpr uint64_t kMostPadded = 64;  // entries that fill up the last block of a dim
 
 uint32_t element(std::span<const std::byte> bytes, uint64_t index) {
   uint32_t out;
@@ -18,7 +21,7 @@ uint32_t element(std::span<const std::byte> bytes, uint64_t index) {
 /// Calls body(reordered, constant) with the numbers of both, in the order of the first; stops when
 /// it returns false. Returns whether it reached the end.
 template <class Body>
-bool for_each_element(const ElementOrder& order, Body&& body) {
+bool for_each_element(const Loops& order, Body&& body) {
   std::vector<uint64_t> digits(order.size(), 0);
   const auto [count, stride] = order.back();
   for (uint64_t i = 0, base = 0;;) {
@@ -50,8 +53,8 @@ class OrderSearch {
     }
   }
 
-  std::optional<ElementOrder> run() {
-    if (!dims_.empty() && extend(1)) return ElementOrder(loops_.rbegin(), loops_.rend());
+  std::optional<Loops> run() {
+    if (!dims_.empty() && extend(1)) return Loops(loops_.rbegin(), loops_.rend());
     return std::nullopt;
   }
 
@@ -92,49 +95,101 @@ class OrderSearch {
   }
 
   bool is_whole() const {
-    return for_each_element(ElementOrder(loops_.rbegin(), loops_.rend()),
-                            [&](uint64_t to, uint64_t from) {
-                              return element(reordered_, to) == element(constant_, from);
-                            });
+    return for_each_element(Loops(loops_.rbegin(), loops_.rend()), [&](uint64_t to, uint64_t from) {
+      return element(reordered_, to) == element(constant_, from);
+    });
   }
 
   std::span<const std::byte> constant_, reordered_;
   uint64_t size_;
   std::vector<Dim> dims_;
-  ElementOrder loops_;  // the innermost one first
+  Loops loops_;  // the innermost one first
   int tries_ = 64;
 };
+
+/// Returns the constant with a dim filled up by zeros, `padding` as in ElementOrder.
+std::vector<std::byte> padded(std::span<const std::byte> constant,
+                              const std::vector<uint64_t>& padding) {
+  const uint64_t from = padding[0] * padding[2] * kElement, to = padding[1] * padding[2] * kElement;
+  std::vector<std::byte> out(constant.size() / from * to);
+  for (uint64_t k = 0; k < constant.size() / from; ++k)
+    std::memcpy(out.data() + k * to, constant.data() + k * from, from);
+  return out;
+}
+
+/// Searches with each dim that may be the one whose last block is filled up.
+std::optional<ElementOrder> find_padded(std::span<const std::byte> constant,
+                                        std::span<const int64_t> dims,
+                                        std::span<const std::byte> reordered) {
+  uint64_t inner = 1;
+  std::vector<int64_t> extents(dims.begin(), dims.end());
+  for (size_t k = dims.size(); k-- > 0; inner *= static_cast<uint64_t>(dims[k])) {
+    const auto extent = static_cast<uint64_t>(dims[k]);
+    const uint64_t entry = constant.size() / extent;
+    if (reordered.size() % entry != 0 || reordered.size() / entry - extent >= kMostPadded) continue;
+    const std::vector<uint64_t> padding = {extent, reordered.size() / entry, inner};
+    extents[k] = static_cast<int64_t>(padding[1]);
+    const std::vector<std::byte> whole = padded(constant, padding);
+    if (auto loops = OrderSearch(whole, extents, reordered).run())
+      return ElementOrder{*std::move(loops), padding};
+    extents[k] = dims[k];
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 std::optional<ElementOrder> find_order(std::span<const std::byte> constant,
                                        std::span<const int64_t> dims,
                                        std::span<const std::byte> reordered) {
-  if (constant.size() != reordered.size() || constant.size() % kElement != 0 || constant.empty())
-    return std::nullopt;
   uint64_t elements = 1;
   for (int64_t dim : dims) elements *= static_cast<uint64_t>(dim);
-  if (elements * kElement != constant.size()) return std::nullopt;
-  return OrderSearch(constant, dims, reordered).run();
+  if (elements == 0 || elements * kElement != constant.size()) return std::nullopt;
+  if (reordered.size() % kElement != 0 || reordered.size() < constant.size()) return std::nullopt;
+  if (reordered.size() > constant.size()) return find_padded(constant, dims, reordered);
+  auto loops = OrderSearch(constant, dims, reordered).run();
+  return loops ? std::optional(ElementOrder{*std::move(loops), {}}) : std::nullopt;
 }
 
-bool is_order_of(const ElementOrder& order, uint64_t bytes) {
-  if (order.empty() || bytes % kElement != 0) return false;
-  const uint64_t elements = bytes / kElement;
+namespace {
+
+// Returns the elements of the constant of which there are `elements` with padding; 0: none fits.
+uint64_t unpadded(const std::vector<uint64_t>& padding, uint64_t elements) {
+  if (padding.empty()) return elements;
+  uint64_t part;
+  if (padding.size() != 3 || padding[0] == 0 || padding[0] > padding[1] || padding[2] == 0 ||
+      __builtin_mul_overflow(padding[1], padding[2], &part) || elements % part != 0)
+    return 0;
+  return elements / padding[1] * padding[0];
+}
+
+}  // namespace
+
+bool is_order_of(const ElementOrder& order, uint64_t bytes, uint64_t reordered) {
+  if (order.loops.empty() || bytes == 0 || bytes % kElement != 0 || reordered % kElement != 0)
+    return false;
+  const uint64_t elements = reordered / kElement;
   uint64_t visited = 1, last = 0;
-  for (const auto& [count, stride] : order) {
+  for (const auto& [count, stride] : order.loops) {
     uint64_t step;
     if (count == 0 || __builtin_mul_overflow(visited, count, &visited) ||
         __builtin_mul_overflow(count - 1, stride, &step) ||
         __builtin_add_overflow(last, step, &last))
       return false;
   }
-  return visited == elements && last < elements;
+  return visited == elements && last < elements &&
+         unpadded(order.padding, elements) == bytes / kElement;
 }
 
 void restore_order(const ElementOrder& order, std::span<const std::byte> reordered,
                    std::span<std::byte> constant) {
-  for_each_element(order, [&](uint64_t from, uint64_t to) {
+  const auto& padding = order.padding;
+  for_each_element(order.loops, [&](uint64_t from, uint64_t to) {
+    if (!padding.empty()) {
+      const uint64_t cell = to % padding[2], entry = to / padding[2] % padding[1];
+      if (entry >= padding[0]) return true;
+      to = (to / padding[2] / padding[1] * padding[0] + entry) * padding[2] + cell;
+    }
     std::memcpy(constant.data() + to * kElement, reordered.data() + from * kElement, kElement);
     return true;
   });

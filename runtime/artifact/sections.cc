@@ -113,7 +113,6 @@ PackedParts packed_parts(std::span<const Executable* const> executables,
 /// Fills `from` and `order` when a packed constant has the elements.
 void find_source(const PackedParts& parts, const Buffer& constant, Section& section) {
   for (const auto& [key, packed] : parts.packed) {
-    if (packed->size() != constant.size()) continue;
     auto order = find_order(constant.bytes(), parts.dims.at(constant.key()), packed->bytes());
     if (!order) continue;
     section.from = {key};

@@ -62,7 +62,11 @@ Result<Section> read_section(const Json& json) {
     if (!loop.is_array() || loop.size() != 2 || !loop[0].is_number_unsigned() ||
         !loop[1].is_number_unsigned())
       return corrupt_sizes("\"order\" has more than pairs of numbers");
-    out.order.emplace_back(loop[0].get<uint64_t>(), loop[1].get<uint64_t>());
+    out.order.loops.emplace_back(loop[0].get<uint64_t>(), loop[1].get<uint64_t>());
+  }
+  for (const Json& number : json.value("padding", Json::array())) {
+    if (!number.is_number_unsigned()) return corrupt_sizes("\"padding\" has more than numbers");
+    out.order.padding.push_back(number.get<uint64_t>());
   }
   return out;
 }
@@ -106,7 +110,8 @@ std::string write_sizes_manifest(const std::string& producer, const SizesManifes
     json["sections"].push_back({{"key", section.key.hex()}, {"size", section.size}});
     if (section.is_stored()) continue;
     json["sections"].back()["from"] = {section.from[0].hex()};
-    json["sections"].back()["order"] = section.order;
+    json["sections"].back()["order"] = section.order.loops;
+    if (!section.order.padding.empty()) json["sections"].back()["padding"] = section.order.padding;
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

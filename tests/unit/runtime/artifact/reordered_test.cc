@@ -46,8 +46,8 @@ Elements numbers(size_t count, uint32_t kinds, uint32_t seed) {
   return out;
 }
 
-Elements restored(const ElementOrder& order, const Elements& from) {
-  Elements out(from.size());
+Elements restored(const ElementOrder& order, const Elements& from, size_t size) {
+  Elements out(size);
   restore_order(order, bytes_of(from), std::as_writable_bytes(std::span(out)));
   return out;
 }
@@ -62,8 +62,8 @@ TEST(ElementOrder, OfBlocksIsFoundAndPutsThePlainOnesBack) {
       const auto order = find_order(bytes_of(plain), dims, bytes_of(packed));
       if (!order && kinds == 3) continue;  // may lead astray, and is then stored as it is
       ASSERT_TRUE(order) << o << "x" << i << ", " << kinds << " kinds";
-      EXPECT_TRUE(is_order_of(*order, plain.size() * 4));
-      EXPECT_EQ(restored(*order, packed), plain);
+      EXPECT_TRUE(is_order_of(*order, plain.size() * 4, packed.size() * 4));
+      EXPECT_EQ(restored(*order, packed, plain.size()), plain);
     }
   }
 }
@@ -76,7 +76,7 @@ TEST(ElementOrder, OfATransposedMatrixIsFound) {
   const std::array<int64_t, 2> dims = {6, 35};
   const auto order = find_order(bytes_of(plain), dims, bytes_of(packed));
   ASSERT_TRUE(order);
-  EXPECT_EQ(*order, (ElementOrder{{35, 1}, {6, 35}}));
+  EXPECT_EQ(*order, (ElementOrder{{{35, 1}, {6, 35}}, {}}));
 }
 
 TEST(ElementOrder, OfOtherElementsIsNone) {
@@ -91,14 +91,43 @@ TEST(ElementOrder, OfOtherElementsIsNone) {
   EXPECT_FALSE(find_order(bytes_of(plain), std::array<int64_t, 1>{511}, bytes_of(plain)));
 }
 
+// Blocks of 16 rows and columns, of which the last rows are filled up with zeros.
+TEST(ElementOrder, OfBlocksThatAreFilledUpIsFoundAndPutsThePlainOnesBack) {
+  for (const auto& [o, i, taps] : {std::array{40, 32, 9}, {1, 16, 1}, {100, 48, 1}}) {
+    const Elements plain = numbers(static_cast<size_t>(o * i * taps), ~0U, 11);
+    const int whole = (o + 15) / 16 * 16;
+    Elements filled = plain;
+    filled.resize(static_cast<size_t>(whole * i * taps), 0);
+    const Elements packed = in_blocks(filled, whole, i, taps, 1, 16);
+    const std::array<int64_t, 4> dims = {o, i, taps, 1};
+    const auto order = find_order(bytes_of(plain), dims, bytes_of(packed));
+    ASSERT_TRUE(order) << o << "x" << i;
+    EXPECT_EQ(order->padding[0], static_cast<uint64_t>(o));
+    EXPECT_TRUE(is_order_of(*order, plain.size() * 4, packed.size() * 4));
+    EXPECT_FALSE(is_order_of(*order, packed.size() * 4, packed.size() * 4));
+    EXPECT_EQ(restored(*order, packed, plain.size()), plain);
+  }
+}
+
 TEST(ElementOrder, IsOfASizeAndStaysInIt) {
-  EXPECT_TRUE(is_order_of({{4, 1}, {2, 4}}, 32));
-  EXPECT_FALSE(is_order_of({{4, 1}, {2, 4}}, 36));
-  EXPECT_FALSE(is_order_of({{4, 1}, {2, 5}}, 32)) << "element 8 of 8";
-  EXPECT_FALSE(is_order_of({{0, 1}, {2, 4}}, 0));
-  EXPECT_FALSE(is_order_of({}, 4));
-  EXPECT_FALSE(is_order_of({{uint64_t{1} << 62, 1}, {8, 1}}, 32));
-  EXPECT_FALSE(is_order_of({{2, ~uint64_t{0}}, {2, 2}}, 16));
+  auto is_order = [](ElementOrder order, uint64_t bytes, uint64_t reordered) {
+    return is_order_of(order, bytes, reordered);
+  };
+  EXPECT_TRUE(is_order({{{4, 1}, {2, 4}}, {}}, 32, 32));
+  EXPECT_FALSE(is_order({{{4, 1}, {2, 4}}, {}}, 36, 36));
+  EXPECT_FALSE(is_order({{{4, 1}, {2, 5}}, {}}, 32, 32)) << "element 8 of 8";
+  EXPECT_FALSE(is_order({{{0, 1}, {2, 4}}, {}}, 0, 0));
+  EXPECT_FALSE(is_order({{}, {}}, 4, 4));
+  EXPECT_FALSE(is_order({{{uint64_t{1} << 62, 1}, {8, 1}}, {}}, 32, 32));
+  EXPECT_FALSE(is_order({{{2, ~uint64_t{0}}, {2, 2}}, {}}, 16, 16));
+  EXPECT_TRUE(is_order({{{4, 1}, {2, 4}}, {3, 4, 2}}, 24, 32));
+  for (const std::vector<uint64_t>& wrong : {std::vector<uint64_t>{4, 3, 2},
+                                             {3, 4},
+                                             {3, 4, 3},
+                                             {0, 4, 2},
+                                             {3, 0, 2},
+                                             {3, 4, ~uint64_t{0}}})
+    EXPECT_FALSE(is_order({{{4, 1}, {2, 4}}, wrong}, 24, 32));
 }
 
 /// Returns an executable with a module that packs a weight of 64 x 64 in blocks.
@@ -182,7 +211,8 @@ TEST(ReorderedConstant, OfAWrongOrderIsRefused) {
     ASSERT_FALSE(loaded.ok()) << wrong;
     EXPECT_EQ(loaded.status().slug(), "artifact-corrupt") << wrong;
   }
-  const auto other = load_with("[64,1],[16,64]", "[16,64],[64,1]");  // of the size, but another order
+  const auto other =
+      load_with("[64,1],[16,64]", "[16,64],[64,1]");  // of the size, but another order
   ASSERT_TRUE(other.ok()) << other.status().to_string();
   EXPECT_FALSE(other->constants.at(plain)->verify());
 }
