@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times byoc and other runtimes on the same models and inputs, in turns, and compares their outputs.
 
-The peers are ONNX Runtime, OpenVINO and PyTorch (op by op, as onnx2torch converts the model). All run in
-processes that stay alive. In every round each of them runs for a turn, and the order alternates from
-round to round, so that a slow minute of the machine affects all. The ratio of a round is that of the two
-medians in it, byoc's and that of the better peer, which is the one with the shortest time; the report
+The peers are ONNX Runtime, OpenVINO, MNN, ncnn, and PyTorch as onnx2torch converts the model, op by op and by
+its compiler (inductor). All compute in f32. A peer whose outputs differ from those of the first is left out
+before anything is timed. All run in processes that stay alive. In every round each of them runs for a turn,
+and the order alternates from round to round, so that a slow minute of the machine affects all. The ratio of a
+round is that of the two medians in it, byoc's and that of the better peer, which is the one with the shortest time; the report
 shows the median of these ratios and their spread, and the ratio of the shortest runs. All run on the same
 cores, as many as there are threads: one core of a shared machine may be slower than the next for minutes.
 With several threads, rounds in which the machine does not give each of these a core are repeated.
+The floor of a network is the time that the best known sums take at the machine's peaks (floor.py).
 """
 
 import argparse
@@ -22,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "isa")]
 import isa  # noqa: E402
 from control import start_control  # noqa: E402
+from floor import counted_by, floor_of, speed_of  # noqa: E402
 from install import PEERS, find_peers  # noqa: E402
 from layers import layers_of  # noqa: E402
 from picture import picture  # noqa: E402
@@ -37,6 +40,7 @@ EXAMPLES = """examples:
   compare.py --models networks --threads 1,2 --markdown README.md --json=peers.json --picture docs/images/peers.svg
   compare.py networks/resnet50 --compiler onednn --layers 15     # the slowest layers of both
   compare.py networks/resnet50 --threads 1,2 --busy 1            # beside a process that keeps a core busy
+  compare.py networks/vgg16 --threads 1,2,all --python mnn=mnn/venv/bin/python   # MNN as it was built there
   compare.py networks/resnet50 --isa avx2                        # all as on a processor with AVX2 and no AVX-512
 
 Peers are installed from the Python package index, once, into a separate folder (--venv); PyTorch takes 6 GB.
@@ -55,7 +59,10 @@ def parse(arguments):
     parser.add_argument("--peer", metavar="NAME", action="append", default=[], choices=list(PEERS),
                         help="several times; outputs are compared with those of the first (default: "
                              f"{', '.join(PEERS)})")
-    parser.add_argument("--threads", metavar="N,M", default="1", help="thread counts, one after another (default 1)")
+    parser.add_argument("--python", metavar="NAME=FILE", action="append", default=[],
+                        help="the Python that has a peer, such as a build of MNN for this processor; several times")
+    parser.add_argument("--threads", metavar="N,M", default="1",
+                        help="thread counts, one after another; all: as many as cores (default 1)")
     parser.add_argument("--rounds", metavar="N", type=int, default=8, help="turns of each (default 8)")
     parser.add_argument("--turn-ms", metavar="T", type=float, default=150, help="length of a turn (default 150)")
     parser.add_argument("--busy", metavar="N", type=int, default=0,
@@ -79,8 +86,14 @@ def parse(arguments):
     options.compiler = options.compiler or COMPILERS
     options.peer = options.peer or list(PEERS)
     options.venv = options.venv or options.build / "peers_venv"
+    pairs = [given.partition("=") for given in options.python]
+    for name, _, python in pairs:
+        if name not in PEERS or not python:
+            parser.error(f"--python expects a peer and its Python, as in mnn=venv/bin/python, got \"{name}={python}\"")
+    options.python = {name: python for name, _, python in pairs}
     try:
-        options.threads = [int(n) for n in options.threads.split(",")]
+        counts = [max(len(CORES), 1) if n == "all" else int(n) for n in options.threads.split(",")]
+        options.threads = list(dict.fromkeys(counts))
     except ValueError:
         parser.error(f"--threads expects numbers, as in 1,2, got \"{options.threads}\"")
     if min(options.threads) < 1 or options.rounds < 1 or options.busy < 0:
@@ -117,6 +130,19 @@ def start_peers(pythons, options, file, threads):
         except (Failed, isa.CannotMask) as failure:
             skipped[peer] = str(failure).splitlines()[-1]
     return children, skipped
+
+
+def drop_wrong(options, peers, skipped):
+    """Moves peers whose outputs are not the first one's from `peers` to `skipped`."""
+    (_, reference), *others = peers.items()
+    for peer, child in others:
+        found = check(reference, child, options.tolerance)
+        if found["agrees"]:
+            continue
+        error = "" if found["error"] is None else f"max error {found['error']:.1e} of max"
+        skipped[peer] = f"its outputs are wrong: {found['why'] or error}"
+        del peers[peer]
+        child.close()
 
 
 def start_byoc(options, compiler, file, threads, inputs):
@@ -158,7 +184,12 @@ def compare(pythons, options, name, file, threads):
         result = {"model": name, "threads": threads, "peers": [], "byoc": [], "skipped": skipped}
         try:
             if peers:
+                drop_wrong(options, peers, skipped)
                 inputs = next(iter(peers.values())).ask(f"inputs {folder}")["inputs"]
+                dims = {given["name"]: given["dims"] for given in inputs}
+                counted = options.speed and counted_by([sys.executable, *pythons.values()], file, dims)
+                if counted:
+                    result["floor"] = floor_of(counted, options.speed, threads)
                 for compiler in options.compiler:
                     ours[compiler] = start_byoc(options, compiler, file, threads, inputs)
                 children = [*peers.values(), *ours.values()]
@@ -203,6 +234,7 @@ def main(arguments):
                   "skipped": skipped, "rounds": options.rounds, "results": []}
         for why in skipped.values():
             say(f"skipped: {why}", results=True)
+        options.speed = speed_of(options.build) if pythons else None
         if pythons:
             say("ratio = byoc / the better peer: median [quartiles] min to max, over rounds; fastest: of the shortest "
                 "runs", results=True)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import compare  # noqa: E402
+import floor  # noqa: E402
 import report as reporting  # noqa: E402
 from control import Control, start_control  # noqa: E402
 
@@ -25,7 +26,7 @@ class Folder:
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name)
         for file in ("bin/bench_serve", "bin/bench_cores", "nets/b/model.onnx", "nets/a/model.onnx", "broken/onnxruntime.py",
-                     "broken/openvino.py", "broken/torch.py"):
+                     "broken/openvino.py", "broken/torch.py", "broken/MNN.py", "broken/ncnn.py"):
             (self.path / file).parent.mkdir(parents=True, exist_ok=True)
             (self.path / file).write_text("raise ImportError('not here')\n")
 
@@ -42,10 +43,21 @@ class Arguments(unittest.TestCase):
 
     def test_wrong_use_is_exit_code_2(self):
         for wrong in ([], ["m.onnx", "--threads", "two"], ["m.onnx", "--rounds", "0"], ["m.onnx", "--round", "3"],
-                      ["m.onnx", "--peer", "excel"], ["m.onnx", "--isa", "sse2"], ["m.onnx", "--busy", "-1"]):
+                      ["m.onnx", "--peer", "excel"], ["m.onnx", "--python", "mnn"],
+                      ["m.onnx", "--python", "excel=python"], ["m.onnx", "--isa", "sse2"], ["m.onnx", "--busy", "-1"]):
             done = Folder().run(*wrong)
             self.assertEqual(done.returncode, 2, wrong)
             self.assertIn("error:", done.stderr)
+
+    def test_all_threads_are_as_many_as_cores_once(self):
+        cores = max(len(compare.CORES), 1)
+        self.assertEqual(compare.parse(["m.onnx", "--threads", f"{cores},all"]).threads, [cores])
+
+    def test_a_peer_may_have_a_python_of_its_own(self):
+        options = compare.parse(["m.onnx", "--peer", "mnn", "--python", "mnn=/no/such/python", "--no-install"])
+        self.assertEqual(options.python, {"mnn": "/no/such/python"})
+        pythons, skipped = compare.find_peers(options, print)
+        self.assertEqual((pythons, skipped), ({}, {"mnn": "/no/such/python does not load MNN"}))
 
     def test_a_model_that_is_not_there_is_named(self):
         done = Folder().run("nowhere/model.onnx")
@@ -86,7 +98,7 @@ class WithoutPeers(unittest.TestCase):
         folder = Folder()
         done = folder.run(str(folder.path / "nets" / "a"), "--no-install")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for name in ("ONNX Runtime", "OpenVINO", "PyTorch"):
+        for name in ("ONNX Runtime", "OpenVINO", "MNN", "ncnn", "PyTorch", "inductor"):
             self.assertIn(f"skipped: {name} is not installed", done.stdout)
 
     def test_json_says_why(self):
@@ -204,6 +216,9 @@ def measured(ms, model="net", threads=1, wrong=False):
 class Answer:
     hello = {"version": "1.2"}
 
+    def close(self):
+        pass
+
     def __init__(self, answer):
         self.answer = answer
 
@@ -228,6 +243,55 @@ class Ratios(unittest.TestCase):
         means = reporting.mean_ratios([measured(2), measured(8)], ["llvm", "auto"])
         self.assertAlmostEqual(means[0], 1.0)  # of 0.5 and 2
         self.assertAlmostEqual(means[1], 0.75)
+
+
+class WrongPeers(unittest.TestCase):
+    def test_are_left_out_before_they_are_timed(self):
+        right = Answer({"error": 2e-3})
+        peers = {"onnxruntime": right, "mnn": Answer({})}
+        skipped = {}
+        compare.drop_wrong(options(), peers, skipped)
+        self.assertEqual(list(peers), ["onnxruntime"])
+        self.assertIn("max error 2.0e-03", skipped["mnn"])
+        peers = {"onnxruntime": Answer({"error": 1e-6}), "mnn": Answer({})}
+        compare.drop_wrong(options(), peers, skipped)
+        self.assertEqual(list(peers), ["onnxruntime", "mnn"])
+
+
+class Floors(unittest.TestCase):
+    def test_a_row_has_the_tiles_that_take_the_fewest_multiplications(self):
+        self.assertEqual(floor.along(12, 3, 1), 16)   # two tiles of 6 results and 8 multiplications
+        self.assertEqual(floor.along(7, 3, 1), 12)    # two tiles of 4: 6 each, less than 8 + 8
+        self.assertEqual(floor.along(12, 1, 1), 12)
+        self.assertEqual(floor.along(12, 3, 2), 26)   # taps 0 and 2: two tiles of 7; tap 1: 12
+        self.assertEqual(floor.along(5, 3, 3), 15)
+
+    def test_of_a_convolution_is_less_than_its_definition_where_schemes_have_less(self):
+        self.assertEqual(floor.convolution([1, 8, 12, 12], [8, 4, 3, 3], [1, 1], 1), 8 * 4 * 16 * 16)
+        self.assertEqual(floor.convolution([1, 8, 12, 12], [8, 1, 3, 3], [1, 1], 8), 8 * 144 * 9)
+        self.assertEqual(floor.convolution([1, 64, 8, 8], [64, 64, 1, 1], [1, 1], 1), 64 ** 3 * 7 / 8)
+
+    def test_of_a_product_counts_rows_of_all_matrices_by_one_constant(self):
+        self.assertEqual(floor.matmul([4, 16, 64], [64, 64]), 64 ** 3 * 7 / 8)
+        self.assertEqual(floor.matmul([4, 16, 64], [4, 64, 64]), 4 * 16 * 64 * 64)
+
+    def test_is_the_longer_of_sums_and_weights(self):
+        speed = {"f32_gop_per_s": {"one": 100, "all": 150}, "levels": [{}, {"read_gb_per_s": {"one": 10, "all": 40}}]}
+        counted = {"multiplications": 5e8, "weight_bytes": 2e8, "unknown": 0}
+        one, two = (floor.floor_of(counted, speed, threads) for threads in (1, 2))
+        self.assertEqual((one["compute_ns"], one["memory_ns"], one["ns"]), (1e7, 2e7, 2e7))
+        self.assertEqual((two["memory_ns"], two["ns"]), (1e7, 1e7))
+
+    def test_is_shown_with_the_shares_that_are_reached(self):
+        result = {**measured(2), "floor": {"ns": 1e6, "compute_ns": 1e6, "memory_ns": 5e5, "multiplications": 7e6,
+                                           "weight_bytes": 3e6}}
+        text = "\n".join(compare.lines_of(result))
+        self.assertRegex(text, r"the floor +1.000 ms   7 million multiplications 1.000 ms, 3.0 MB of weights 0.500 ms")
+        self.assertRegex(text, r"llvm +2.000 ms .* 2.00 of the floor")
+        page = compare.table(report(result, measured(8, "other")))
+        self.assertIn("| network | threads | floor | ONNX Runtime |", page)
+        self.assertIn("| net | 1 | 1.00 | 5.00 | 4.00 | 2.00 (0.50) |", page)
+        self.assertIn("| other | 1 | - | 5.00 |", page)
 
 
 class Lines(unittest.TestCase):
@@ -284,7 +348,8 @@ class Table(unittest.TestCase):
 
     def test_the_command_has_no_folders_of_this_machine(self):
         self.assertEqual(reporting.command_of(options()), "bench/peers/compare.py a --compiler llvm --compiler auto "
-                         "--peer onnxruntime --peer openvino --peer pytorch --threads 1,2 --rounds 8 --turn-ms 150")
+                         "--peer onnxruntime --peer openvino --peer mnn --peer ncnn --peer pytorch --peer inductor "
+                         "--threads 1,2 --rounds 8 --turn-ms 150")
 
 
     def test_names_the_instructions_that_all_were_limited_to(self):

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import numpy
 
+DTYPES = {1: numpy.float32, 2: numpy.uint8, 3: numpy.int8, 6: numpy.int32, 7: numpy.int64, 9: numpy.bool_,
+          10: numpy.float16, 11: numpy.float64}  # by ONNX's numbers
+
 
 def fields(data):
     """Yields (number, value) of each field of a protobuf message; values are numbers or bytes."""
@@ -49,8 +52,7 @@ def read_pb(path):
         if number == 1:
             dims += [value] if isinstance(value, int) else [v for v in unpack(value)]
         elif number == 2:
-            dtype = {1: numpy.float32, 6: numpy.int32, 7: numpy.int64, 9: numpy.bool_, 10: numpy.float16,
-                     11: numpy.float64}[value]
+            dtype = DTYPES[value]
         elif number == 8:
             name = value.decode()
         elif number == 9:

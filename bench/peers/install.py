@@ -17,13 +17,19 @@ class Peer(NamedTuple):
 PEERS = {peer.id: peer for peer in (
     Peer("onnxruntime", "ONNX Runtime", "onnxruntime, numpy", ("onnxruntime",)),
     Peer("openvino", "OpenVINO", "openvino, numpy", ("openvino",)),
+    Peer("mnn", "MNN", "MNN, onnx, numpy", ("MNN", "onnx")),
+    Peer("ncnn", "ncnn", "ncnn, onnx, numpy", ("ncnn", "pnnx", "onnx")),
     Peer("pytorch", "PyTorch", "torch, onnx2torch, numpy", ("torch", "onnx2torch")),
+    Peer("inductor", "inductor", "torch._inductor, onnx2torch, numpy", ("torch", "onnx2torch")),
 )}
 
 
 def loads(python, peer):
     command = [python, "-c", f"import {peer.modules}"]
-    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
 
 
 def install(venv, peer):
@@ -56,6 +62,12 @@ def find_peers(options, say):
     """Returns {id: python} of the peers that are there, and {id: reason} of the others."""
     pythons, skipped = {}, {}
     for peer in options.peer:
-        pythons[peer], skipped[peer] = find_python(options.venv, PEERS[peer], not options.no_install, say)
+        if peer in options.python:
+            python = options.python[peer]
+            works = loads(python, PEERS[peer])
+            why = None if works else f"{python} does not load {PEERS[peer].name}"
+            pythons[peer], skipped[peer] = python if works else None, why
+        else:
+            pythons[peer], skipped[peer] = find_python(options.venv, PEERS[peer], not options.no_install, say)
     return ({peer: python for peer, python in pythons.items() if python},
             {peer: why for peer, why in skipped.items() if why})

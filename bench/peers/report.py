@@ -51,12 +51,22 @@ def lines_of(result):
     begin = f"{result['model']:<16} {result['threads']:>2} thr  "
     for peer, why in result["skipped"].items():
         yield f"{begin}{PEERS[peer].name:<14} left out: {why}"
+    floor = result.get("floor")
+    if floor:
+        yield (f"{begin}{'the floor':<14} {floor['ns'] / 1e6:9.3f} ms   {floor['multiplications'] / 1e6:.0f} million "
+               f"multiplications {floor['compute_ns'] / 1e6:.3f} ms, {floor['weight_bytes'] / 1e6:.1f} MB of weights "
+               f"{floor['memory_ns'] / 1e6:.3f} ms")
+
+    def of_floor(row):
+        return f"   {row['time_ns']['median'] / floor['ns']:.2f} of the floor" if floor else ""
+
     for row in result["peers"]:
-        yield f"{begin}{PEERS[row['peer']].name:<14} {row['time_ns']['median'] / 1e6:9.3f} ms   {verdict(row)}"
+        yield (f"{begin}{PEERS[row['peer']].name:<14} {row['time_ns']['median'] / 1e6:9.3f} ms   {verdict(row)}"
+               f"{of_floor(row)}")
     for row in result["byoc"]:
         yield (f"{begin}{row['compiler']:<14} {row['time_ns']['median'] / 1e6:9.3f} ms   "
                f"ratio {ratio_text(row['to_better_peer'])}   fastest {row['fastest_to_better_peer']:.3f}   "
-               f"{verdict(row)}")
+               f"{verdict(row)}{of_floor(row)}")
     if "control" in result:
         yield f"{begin}{'the cores':<14} {control_line(result['control'])}"
     for name, rows in ({"ONNX Runtime": result["layers"]["onnxruntime"], **result["layers"]["byoc"]}.items()
@@ -102,13 +112,14 @@ def shown(row, with_ratio):
     return time if row["agrees"] else time + " wrong"
 
 
-def table_row(result, peers, compilers):
+def table_row(result, peers, compilers, with_floor):
     theirs = {row["peer"]: shown(row, False) for row in result["peers"]}
     ours = {row["compiler"]: shown(row, True) for row in result["byoc"]}
     errors = [row["error"] for row in result["byoc"] if row["error"] is not None]
     error = f"{max(errors):.0e}" if errors else ""
     threads = f"{result['threads']}{' *' if has_no_full_round(result) else ''}"
-    cells = [result["model"], threads, *(theirs.get(peer, "-") for peer in peers),
+    floor = [f"{result['floor']['ns'] / 1e6:.2f}" if "floor" in result else "-"] if with_floor else []
+    cells = [result["model"], threads, *floor, *(theirs.get(peer, "-") for peer in peers),
              *(ours.get(compiler, "-") for compiler in compilers), error]
     return "| " + " | ".join(cells) + " |"
 
@@ -116,20 +127,24 @@ def table_row(result, peers, compilers):
 def table(report):
     """Returns the table as Markdown: times in milliseconds, byoc's with their ratio to the better peer."""
     peers, compilers = versions(report), report["compilers"]
-    heads = ["network", "threads", *(PEERS[peer].name for peer in peers), *(f"byoc `{c}`" for c in compilers), "error"]
+    with_floor = any("floor" in result for result in report["results"])
+    floor = ["floor"] if with_floor else []
+    heads = ["network", "threads", *floor, *(PEERS[peer].name for peer in peers),
+             *(f"byoc `{c}`" for c in compilers), "error"]
     text = (f"Medians in milliseconds, on {report['date']}, {report['machine']}; in brackets the ratio to the better peer. "
             "The error is the largest of byoc's outputs, as a part of the largest value. "
+            + ("The floor is the time of the best known sums at the machine's peaks. " if with_floor else "")
             + ", ".join(f"{PEERS[peer].name} {version}" for peer, version in peers.items()) + ".")
     lines = [textwrap.fill(text, 120, break_on_hyphens=False), "",
              "| " + " | ".join(heads) + " |", "|---|" + "--:|" * (len(heads) - 1)]
     by_threads = sorted({result["threads"] for result in report["results"]})
     for threads in by_threads:
         results = [result for result in report["results"] if result["threads"] == threads]
-        lines += [table_row(result, peers, compilers) for result in results]
+        lines += [table_row(result, peers, compilers, with_floor) for result in results]
         measured = [result for result in results if result["byoc"]]
         if measured:
             means = [f"({mean:.2f})" for mean in mean_ratios(measured, compilers)]
-            cells = ["geometric mean", str(threads), *[""] * len(peers), *means, ""]
+            cells = ["geometric mean", str(threads), *[""] * (len(peers) + len(floor)), *means, ""]
             lines.append("| " + " | ".join(cells) + " |")
     notes = control_notes(report["results"])
     lines += ["", *notes] if notes else []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy
 
+from converted import Mnn, Ncnn, wanted_of
 from inputs import make_inputs
 
 
@@ -91,13 +92,8 @@ class PyTorch:
         torch.set_num_interop_threads(1)
         self.version = torch.__version__.split("+")[0]
         self.torch = torch
-        graph = onnx.load(model)
-        self.module = onnx2torch.convert(graph).eval()
-        given = {w.name for w in graph.graph.initializer}
-        wanted = [(i.name, [d.dim_value or None for d in i.type.tensor_type.shape.dim],
-                   onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type))
-                  for i in graph.graph.input if i.name not in given]
-        self.inputs = make_inputs(wanted, model)
+        self.module = onnx2torch.convert(onnx.load(model)).eval()
+        self.inputs = make_inputs(wanted_of(model)[0], model)
         self.arguments = [torch.from_numpy(value) for value in self.inputs.values()]
 
     def once(self):
@@ -109,4 +105,20 @@ class PyTorch:
         return [result.numpy() for result in results]
 
 
-RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "pytorch": PyTorch}
+class Inductor(PyTorch):
+    """PyTorch's compiler, with the weights as constants, on what onnx2torch makes of the model."""
+
+    def __init__(self, model, threads, profile):
+        super().__init__(model, threads, profile)
+        import torch._inductor.config
+        torch._inductor.config.freezing = True
+        self.torch.set_float32_matmul_precision("highest")
+        self.module = self.torch.compile(self.module, backend="inductor")
+
+    def once(self):
+        with self.torch.no_grad():  # freezing requires it
+            self.result = self.module(*self.arguments)
+
+
+RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "mnn": Mnn, "ncnn": Ncnn, "pytorch": PyTorch,
+            "inductor": Inductor}

@@ -73,6 +73,14 @@ Status set_plan(const OptionValue& value, BuildOptions& to) {
   return {};
 }
 
+Status set_prefer(const OptionValue& value, BuildOptions& to) {
+  const auto& text = std::get<std::string>(value);
+  if (text != "size" && text != "balanced" && text != "speed")
+    return usage(cat("--prefer is size, balanced or speed, not ", text));
+  to.options["prefer"] = text;
+  return {};
+}
+
 Status set_compute(const OptionValue& value, BuildOptions& to) {
   const auto& rules = std::get<Texts>(value);
   if (rules.empty()) return {};
@@ -234,6 +242,14 @@ const OptionInfo kTable[] = {
      .needs_model = true,
      .set = set_member<&BuildOptions::shared_weights>,
      .get = get_member<&BuildOptions::shared_weights>},
+    {.name = "prefer",
+     .value = "WHAT",
+     .doc = "weights in larger forms that take less time, where they gain most per byte: size (at "
+            "most 1.1 times the model's bytes), balanced (1.6, the default) or speed (no limit)",
+     .fallback = std::string("balanced"),
+     .part = OptionPart::kBuild,
+     .needs_model = true,
+     .set = set_prefer},
     {.name = "compute",
      .value = "RULE",
      .doc = "the algorithm of ops that have several: direct or winograd for all, conv2d=direct for "

@@ -365,6 +365,7 @@ Result<std::vector<uint32_t>> parse_threads(const std::string& text) {
 
 Result<BenchedModel> bench_file(const ModelOptions& options, const std::vector<std::string>& inputs,
                                 const BenchOptions& with, const BenchHooks& hooks) {
+  const SpillScope spill = spill_for_runs();
   return Bench(options, inputs, with, hooks).run();
 }
 

@@ -59,6 +59,7 @@ Result<std::vector<SizedExecutable>> compile_model(const ModelRequest& request) 
   if (!request.inputs.empty())
     BYOC_TRY_STATUS(driver::set_open_sizes(options, request.inputs).status());
   uint64_t built = 0;
+  const SpillScope spill = driver::spill_for_runs();
   driver::CompileHooks hooks;
   hooks.build = [&](IRModule module, BuildOptions build_with) -> Result<Executable> {
     if (request.progress) request.progress("compiling", built++, 0);

@@ -21,6 +21,7 @@ Result<ReadyModel> ready_file(const ModelOptions& options, const std::vector<std
   ReadyModel out;
   BYOC_TRY(const WorkLimits limits, limits_of(options));
   const LimitScope limited(limits);
+  const SpillScope spill = spill_for_runs();
   BYOC_TRY(out.path, model_path(options.model));
   ModelOptions model = options;
   BYOC_TRY(out.sizes, set_open_sizes(model, inputs));

@@ -2,7 +2,9 @@
 #include "core/library/request.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "byoc/base/env.h"
 #include "byoc/base/nearest.h"
 #include "core/tools/model/tuning.h"
 #include "core/tools/sizes/open_sizes.h"
@@ -20,6 +22,14 @@ ModelOptions options_of(const ModelRequest& request) {
   out.tuning = std::make_shared<TuningUse>();
   out.cancel = request.cancel;
   return out;
+}
+
+SpillScope spill_for_runs() {
+  std::error_code error;
+  std::string folder = user_cache_folder();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (folder.empty() || error) folder = std::filesystem::temp_directory_path(error).string();
+  return SpillScope(std::move(folder), Spills::kAllButPacked);
 }
 
 Result<WorkLimits> limits_of(const ModelOptions& options) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "byoc/base/memory.h"
 #include "byoc/model.h"
 #include "core/tools/model/model_options.h"
 
@@ -11,6 +12,10 @@ namespace byoc::driver {
 
 /// Returns the request as the tools have it, with room for what tuning logs are used for.
 ModelOptions options_of(const ModelRequest& request);
+
+/// Lets large constants be in files of the cache folder (or of that for temporary files) while a
+/// model is compiled and run here, without those that runs read: their pages stay in memory.
+SpillScope spill_for_runs();
 
 /// Returns the limits of reading, compiling and loading (runtime/limits). Errors: slug "usage".
 Result<WorkLimits> limits_of(const ModelOptions& options);

@@ -37,12 +37,12 @@ Result<Point> point_of(const Json& json) {
 }
 
 constexpr const char* kMembers[] = {"task", "kind", "flops", "bytes", "knobs", "guesses"};
-constexpr const char* kCosts = "cost_ns";  // may be missing
+constexpr const char *kCosts = "cost_ns", *kBytes = "constant_bytes";  // may be missing
 
 Status check_members(const Json& json) {
   if (!json.is_object()) return bad("a knob space is a JSON object");
   for (const auto& [name, value] : json.items()) {
-    if (std::ranges::find(kMembers, name) == std::end(kMembers) && name != kCosts)
+    if (std::ranges::find(kMembers, name) == std::end(kMembers) && name != kCosts && name != kBytes)
       return bad(cat("unknown field \"", name, "\""));
   }
   for (const char* name : kMembers) {
@@ -117,21 +117,32 @@ bool has_value(const Knob& knob, const std::string& value) {
   return std::ranges::find(knob.values, value) != knob.values.end();
 }
 
-Status read_costs(const Json& json, Space& space) {
-  if (!json.is_object()) return bad(cat("the field \"", kCosts, "\" is no object"));
-  for (const auto& [name, costs] : json.items()) {
+using ByValue = std::map<std::string, std::map<std::string, double>>;  // by knob
+
+// Reads numbers by knob and value, which the field may lack.
+Status read_by_value(const Json& space_json, const char* field, const Space& space, ByValue& out) {
+  if (!space_json.contains(field)) return {};
+  const Json& json = space_json[field];
+  if (!json.is_object()) return bad(cat("the field \"", field, "\" is no object"));
+  for (const auto& [name, numbers] : json.items()) {
     const Knob* knob = knob_named(space, name);
-    if (knob == nullptr || !costs.is_object())
-      return bad(cat("\"", kCosts, "\" has \"", name, "\", expected a knob with its values"));
-    auto& by_value = space.cost_ns[name];
-    for (const auto& [value, ns] : costs.items()) {
+    if (knob == nullptr || !numbers.is_object())
+      return bad(cat("\"", field, "\" has \"", name, "\", expected a knob with its values"));
+    auto& by_value = out[name];
+    for (const auto& [value, number] : numbers.items()) {
       if (!has_value(*knob, value))
-        return bad(cat("\"", kCosts, "\" has a cost of \"", value, "\", which knob \"", name,
+        return bad(cat("\"", field, "\" has a cost of \"", value, "\", which knob \"", name,
                        "\" does not have"));
-      BYOC_TRY(by_value[value], amount_in(costs, value.c_str()));
+      BYOC_TRY(by_value[value], amount_in(numbers, value.c_str()));
     }
   }
   return {};
+}
+
+// Drops the numbers of the knob's other values.
+void narrow(ByValue& numbers, const std::string& name, const std::string& value) {
+  if (auto known = numbers.find(name); known != numbers.end())
+    std::erase_if(known->second, [&](const auto& entry) { return entry.first != value; });
 }
 
 }  // namespace
@@ -157,8 +168,8 @@ Result<Space> narrowed(Space space, const std::string& name, const std::string& 
   for (Knob& other : space.knobs) {
     if (other.name == name) other.values = {value};
   }
-  if (auto costs = space.cost_ns.find(name); costs != space.cost_ns.end())
-    std::erase_if(costs->second, [&](const auto& cost) { return cost.first != value; });
+  narrow(space.cost_ns, name, value);
+  narrow(space.constant_bytes, name, value);
   return space;
 }
 
@@ -206,6 +217,7 @@ std::string print(const Space& space) {
   Json out = {{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
               {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
   if (!space.cost_ns.empty()) out[kCosts] = space.cost_ns;
+  if (!space.constant_bytes.empty()) out[kBytes] = space.constant_bytes;
   return json_text(out);
 }
 
@@ -220,7 +232,8 @@ Result<Space> parse_space(std::string_view text) {
   BYOC_TRY(out.bytes, amount_in(*json, "bytes"));
   BYOC_TRY(out.knobs, knobs_of((*json)["knobs"]));
   BYOC_TRY(out.guesses, guesses_of((*json)["guesses"], out));
-  if (json->contains(kCosts)) BYOC_TRY_STATUS(read_costs((*json)[kCosts], out));
+  BYOC_TRY_STATUS(read_by_value(*json, kCosts, out, out.cost_ns));
+  BYOC_TRY_STATUS(read_by_value(*json, kBytes, out, out.constant_bytes));
   return out;
 }
 

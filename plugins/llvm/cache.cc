@@ -60,19 +60,21 @@ std::string bytes_of(const sdk::KnobSpace& space) {
   }
   put_number(out, space.guesses.size());
   for (const sdk::Point& guess : space.guesses) put_point(out, guess);
-  put_number(out, space.cost_ns.size());
-  for (const auto& [knob, costs] : space.cost_ns) {
-    put_text(out, knob);
-    put_number(out, costs.size());
-    for (const auto& [value, ns] : costs) {
-      put_text(out, value);
-      put_number(out, std::bit_cast<uint64_t>(ns));
+  for (const auto* by_knob : {&space.cost_ns, &space.constant_bytes}) {
+    put_number(out, by_knob->size());
+    for (const auto& [knob, numbers] : *by_knob) {
+      put_text(out, knob);
+      put_number(out, numbers.size());
+      for (const auto& [value, number] : numbers) {
+        put_text(out, value);
+        put_number(out, std::bit_cast<uint64_t>(number));
+      }
     }
   }
   return out;
 }
 
-std::map<std::string, double> costs_of(Reader& reader) {
+std::map<std::string, double> numbers_of(Reader& reader) {
   std::map<std::string, double> out;
   for (uint64_t n = reader.number(); n > 0; --n) {
     std::string value(reader.text());
@@ -94,9 +96,11 @@ sdk::KnobSpace space_of(Reader reader) {
       knob.values.emplace_back(reader.text());
   }
   for (uint64_t n = reader.number(); n > 0; --n) out.guesses.push_back(point_of(reader));
-  for (uint64_t n = reader.number(); n > 0; --n) {
-    std::string knob(reader.text());
-    out.cost_ns[std::move(knob)] = costs_of(reader);
+  for (auto* by_knob : {&out.cost_ns, &out.constant_bytes}) {
+    for (uint64_t n = reader.number(); n > 0; --n) {
+      std::string knob(reader.text());
+      (*by_knob)[std::move(knob)] = numbers_of(reader);
+    }
   }
   return out;
 }

@@ -6,6 +6,7 @@
 
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
+#include "plugins/llvm/constants/hoist.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/open/translate_open.h"
 #include "plugins/llvm/sketch/sketch_template.h"
@@ -119,6 +120,16 @@ bool has_compute(const Variants& variants, const std::string& compute) {
          std::ranges::any_of(variants, [&](const auto& v) { return v->compute == compute; });
 }
 
+// Returns the bytes of the constants that a run reads: those that the rest of the kernel keeps, and
+// those that are made at compile.
+double constant_bytes_of(const te::Dag& dag, size_t inputs) {
+  const std::optional<Hoisted> hoisted = hoist_constants(dag, inputs);
+  const te::Dag& run = hoisted ? hoisted->rest : dag;
+  te::Dag constants;
+  constants.inputs.assign(run.inputs.begin() + static_cast<ptrdiff_t>(inputs), run.inputs.end());
+  return topi::bytes_of(constants);
+}
+
 // Adds a guess for each point in `firsts` whose compute has none: joined choices have few guesses.
 void add_missing_guesses(topi::Choices& choices, const std::vector<topi::Point>& firsts) {
   for (const topi::Point& first : firsts) {
@@ -170,6 +181,11 @@ Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::
   out.choices = choices_of(variants);
   std::erase_if(out.compute_ns,
                 [&](const auto& cost) { return !has_compute(variants, cost.first); });
+  if (names_compute(variants)) {
+    for (const auto& variant : variants)
+      out.constant_bytes[variant->compute] =
+          constant_bytes_of(variant->dag, inputs_of(module, variant->dag));
+  }
   if (topi::size_of(out.choices) < 2) return std::optional<FunctionSpace>();
   BYOC_TRY(te::Dag direct, te::translate_to_te(module, module.function(module.entry), target,
                                                te::by_level(), te::direct_strategies()));

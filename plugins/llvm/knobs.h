@@ -15,7 +15,8 @@ struct FunctionSpace {
   std::string kind;
   double flops = 0, bytes = 0;
   topi::Choices choices;
-  std::map<std::string, double> compute_ns;  // estimates by value of the knob "compute"
+  // By value of the knob "compute": estimates, and the bytes of constants that a run reads.
+  std::map<std::string, double> compute_ns, constant_bytes;
 };
 /// Returns how many inputs the Dag of a module's entry has before its constants (read_function).
 size_t inputs_of(const IRModule& module, const te::Dag& dag);

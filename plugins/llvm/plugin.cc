@@ -318,11 +318,11 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
 }
 
 sdk::KnobSpace published(FunctionSpace space) {
-  sdk::KnobSpace out{space.task, space.kind, space.flops, space.bytes, {}, {}};
-  for (topi::Knob& knob : space.choices.knobs)
-    out.knobs.push_back({std::move(knob.name), std::move(knob.values)});
-  out.guesses = std::move(space.choices.guesses);
+  auto& [knobs, guesses] = space.choices;
+  sdk::KnobSpace out{space.task, space.kind, space.flops, space.bytes, {}, std::move(guesses)};
+  for (const topi::Knob& knob : knobs) out.knobs.push_back({knob.name, knob.values});
   if (!space.compute_ns.empty()) out.cost_ns["compute"] = std::move(space.compute_ns);
+  if (!space.constant_bytes.empty()) out.constant_bytes["compute"] = space.constant_bytes;
   return out;
 }
 
@@ -336,7 +336,7 @@ sdk::KnobSpace LlvmPlugin::knobs(sdk::CompileRequest& request) {
   if (auto known = cache.find_space(name)) return *std::move(known);
   InternScope scope(modules[0].arena);
   std::optional<FunctionSpace> space = value_of(space_of(modules[0].module, target), 0);
-  sdk::KnobSpace out = space ? published(*std::move(space)) : sdk::KnobSpace();
+  const sdk::KnobSpace out = space ? published(*std::move(space)) : sdk::KnobSpace();
   cache.put_space(name, out);
   return out;
 }

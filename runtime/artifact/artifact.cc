@@ -122,8 +122,23 @@ struct PlacedSection {
   size_t index;     // in the manifest's list
   uint64_t offset;  // in the file
   std::shared_ptr<const Buffer> buffer;
+  bool is_reordered = false;  // made of another section, when it is first read
 };
 using Pool = std::map<ContentKey, PlacedSection>;
+
+/// Adds a constant that is put in order when it is first read.
+Status add_reordered(const Section& section, size_t index, Pool& pool) {
+  auto source = section.from.size() == 1 ? pool.find(section.from[0]) : pool.end();
+  if (source == pool.end() || source->second.is_reordered ||
+      !is_order_of(section.order, section.size, source->second.buffer->size()))
+    return corrupt(cat("section ", index, " is no order of the elements of another one"));
+  auto fill = [order = section.order, from = source->second.buffer](std::span<std::byte> to) {
+    if (from->verify()) restore_order(order, from->bytes(), to);
+  };
+  PlacedSection placed{index, 0, Buffer::make_later(section.size, section.key, fill), true};
+  if (pool.emplace(section.key, std::move(placed)).second) return {};
+  return corrupt(cat("section ", index, " has the key of an earlier one"));
+}
 
 /// Returns views of the sections, with hashes still to be checked; they keep the mapping alive.
 Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
@@ -131,6 +146,7 @@ Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
   Pool pool;
   for (size_t k = 0; k < sections.size(); ++k) {
     const Section& section = sections[k];
+    if (!section.is_stored()) continue;
     BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size));
     const auto offset = static_cast<uint64_t>(bytes.data() - file->bytes().data());
     auto owner = std::make_shared<const MappedSection>(file, bytes);
@@ -139,6 +155,9 @@ Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
       return corrupt(cat("section ", k, " has the key of an earlier one"));
   }
   if (!parts.at_end()) return corrupt("bytes follow the last section");
+  for (size_t k = 0; k < sections.size(); ++k) {
+    if (!sections[k].is_stored()) BYOC_TRY_STATUS(add_reordered(sections[k], k, pool));
+  }
   return pool;
 }
 
@@ -160,28 +179,14 @@ Status check_hashes(const Pool& pool, const std::set<ContentKey>& later) {
   return {};
 }
 
-/// Returns whether a Session reads the constant only where a `fill` of packed_get needs it.
-bool is_read_later(const ExternalModule& module, const ExternalConstant& constant) {
-  return (module.flags & BYOC_MODULE_PACKED) != 0 && constant.use == BYOC_CONST_PACKED;
-}
-
-/// Returns the constants for which this is so in all modules.
-std::set<ContentKey> read_later(std::span<const Manifest> manifests) {
-  std::set<ContentKey> later, read;
+/// Returns the sections whose hashes are checked when their bytes are first read.
+std::set<ContentKey> checked_later(std::span<const Manifest> manifests) {
+  std::vector<const Executable*> executables;
+  for (const Manifest& manifest : manifests) executables.push_back(&manifest.executable);
+  std::set<ContentKey> later = read_later(executables);
   for (const Manifest& manifest : manifests) {
-    const Executable& executable = manifest.executable;
-    for (const ProgramConstant& constant : executable.program.constants) read.insert(constant.key);
-    for (const ExternalModule& module : executable.modules) {
-      for (const auto& packed : module.packed) read.insert(packed.second);
-      for (const ExternalFunction& function : module.functions) {
-        for (const auto& packed : function.packed) read.insert(packed.first);
-        for (const ExternalConstant& constant : function.constants)
-          (is_read_later(module, constant) ? later : read).insert(constant.key);
-      }
-    }
-    for (const ContentKey& blob : manifest.blobs) read.insert(blob);
+    for (const ContentKey& blob : manifest.blobs) later.erase(blob);
   }
-  std::erase_if(later, [&](const ContentKey& key) { return read.contains(key); });
   return later;
 }
 
@@ -257,7 +262,7 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
     if (!manifest.ok()) return std::move(manifest.status()).at(place(record));
     BYOC_TRY_STATUS(add_with_fallback(*std::move(manifest), pool, manifests).at(place(record)));
   }
-  BYOC_TRY_STATUS(check_hashes(pool, read_later(manifests)));
+  BYOC_TRY_STATUS(check_hashes(pool, checked_later(manifests)));
   std::vector<SizedExecutable> sizes;
   size_t next = 0;
   for (SizeRecord& record : top.sizes) {
@@ -282,7 +287,7 @@ Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const M
   BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
   std::vector<Manifest> manifests;
   BYOC_TRY_STATUS(add_with_fallback(std::move(manifest), pool, manifests));
-  BYOC_TRY_STATUS(check_hashes(pool, read_later(manifests)));
+  BYOC_TRY_STATUS(check_hashes(pool, checked_later(manifests)));
   size_t next = 0;
   BYOC_TRY(Executable executable, next_executable(manifests, next, pool));
   std::vector<SizedExecutable> sizes;
@@ -292,8 +297,9 @@ Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const M
 
 using Sections = std::vector<std::shared_ptr<const Buffer>>;
 
+/// `table`: of the sections; those with `from` are left out.
 Status write_artifact(uint32_t version, const std::string& manifest, const Sections& sections,
-                      const std::string& path) {
+                      const std::vector<Section>& table, const std::string& path) {
   ArtifactHeader header;
   header.version = version;
   header.manifest_size = manifest.size();
@@ -306,7 +312,9 @@ Status write_artifact(uint32_t version, const std::string& manifest, const Secti
     header.file_size += padding_after(header.file_size) + bytes.size();
   };
   add(std::as_bytes(std::span(manifest)));
-  for (const auto& section : sections) add(section->bytes());
+  for (size_t k = 0; k < sections.size(); ++k) {
+    if (table[k].is_stored()) add(sections[k]->bytes());
+  }
   header.header_hash = hash_of(header).bytes;
   return write_file(path, pieces);
 }
@@ -318,7 +326,9 @@ Status save_artifact(const Executable& executable, const std::string& path) {
     BYOC_TRY_STATUS(check_executable(executable));
     BYOC_TRY_STATUS(check_fallback(executable));
     BYOC_TRY(auto sections, sections_of(executable));
-    return write_artifact(kVersion, write_manifest(executable, sections), sections, path);
+    const Executable* const all[] = {&executable};
+    const std::vector<Section> table = table_of(all, sections);
+    return write_artifact(kVersion, write_manifest(executable, table), sections, table, path);
   });
 }
 
@@ -341,13 +351,13 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
     for (auto& section : own) pool.emplace(section->key(), std::move(section));
   }
   Sections sections;
-  for (auto& [key, section] : pool) {
-    manifest.sections.push_back({key, section->size()});
-    sections.push_back(std::move(section));
-  }
+  for (auto& [key, section] : pool) sections.push_back(std::move(section));
+  std::vector<const Executable*> executables;
+  for (const SizedExecutable& size : sizes) executables.push_back(&size.executable);
+  manifest.sections = table_of(executables, sections);
   return write_artifact(has_entries ? kEntriesVersion : kSizesVersion,
                         write_sizes_manifest(sizes[0].executable.producer, manifest), sections,
-                        path);
+                        manifest.sections, path);
 }
 
 }  // namespace

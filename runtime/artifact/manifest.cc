@@ -214,20 +214,17 @@ class ListReader {
 
 }  // namespace
 
-std::string write_manifest(const Executable& executable,
-                           const std::vector<std::shared_ptr<const Buffer>>& sections) {
+std::string write_manifest(const Executable& executable, const std::vector<Section>& sections) {
   std::vector<ModuleRecord> modules;
   for (const ExternalModule& module : executable.modules)
     modules.push_back({module, module.blob->key()});
-  std::vector<Section> table;
-  for (const auto& buffer : sections) table.push_back({buffer->key(), buffer->size()});
   std::string text;
   Writer writer(text);
   writer("format", std::string(kManifestFormat));
   writer("producer", executable.producer);
   writer("program", executable.program);
   writer("modules", modules);
-  writer("sections", table);
+  writer("sections", sections);
   if (executable.fallback) writer("fallback", fallback_manifest(executable)->key());
   writer.close();
   return text;

@@ -124,6 +124,9 @@ template <class Io>
 void fields(Io& io, Section& s) {
   io("key", s.key);
   io("size", s.size);
+  io.optional("from", s.from);
+  io.optional("order", s.order.loops);
+  io.optional("padding", s.order.padding);
 }
 
 }  // namespace byoc

@@ -50,7 +50,25 @@ Result<Section> read_section(const Json& json) {
   auto size = json.find("size");
   if (size == json.end() || !size->is_number_unsigned())
     return corrupt_sizes("\"size\" is no number");
-  return Section{key, size->get<uint64_t>()};
+  Section out{key, size->get<uint64_t>()};
+  if (!json.contains("from")) return out;
+  const Json& from = json["from"];
+  if (!from.is_array() || from.size() != 1 || !from[0].is_string() ||
+      !ContentKey::parse(from[0].get_ref<const std::string&>(), out.from.emplace_back()))
+    return corrupt_sizes("\"from\" is no list of one key");
+  const Json order = json.value("order", Json());
+  if (!order.is_array()) return corrupt_sizes("\"order\" is no list");
+  for (const Json& loop : order) {
+    if (!loop.is_array() || loop.size() != 2 || !loop[0].is_number_unsigned() ||
+        !loop[1].is_number_unsigned())
+      return corrupt_sizes("\"order\" has more than pairs of numbers");
+    out.order.loops.emplace_back(loop[0].get<uint64_t>(), loop[1].get<uint64_t>());
+  }
+  for (const Json& number : json.value("padding", Json::array())) {
+    if (!number.is_number_unsigned()) return corrupt_sizes("\"padding\" has more than numbers");
+    out.order.padding.push_back(number.get<uint64_t>());
+  }
+  return out;
 }
 
 template <class T>
@@ -88,8 +106,13 @@ std::string write_sizes_manifest(const std::string& producer, const SizesManifes
     if (!size.entry.empty()) json["sizes"].back()["entry"] = size.entry;
   }
   json["sections"] = Json::array();
-  for (const Section& section : manifest.sections)
+  for (const Section& section : manifest.sections) {
     json["sections"].push_back({{"key", section.key.hex()}, {"size", section.size}});
+    if (section.is_stored()) continue;
+    json["sections"].back()["from"] = {section.from[0].hex()};
+    json["sections"].back()["order"] = section.order.loops;
+    if (!section.order.padding.empty()) json["sections"].back()["padding"] = section.order.padding;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

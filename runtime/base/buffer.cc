@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "byoc/base/buffer.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #define XXH_INLINE_ALL
@@ -86,7 +89,49 @@ std::shared_ptr<const Buffer> Buffer::adopt_unverified(std::span<const std::byte
   return buffer;
 }
 
+/// The memory of a buffer of make_later, which cannot be accessed before it is filled.
+struct LaterFill {
+  LaterFill(size_t bytes, std::function<void(std::span<std::byte>)> write)
+      : size(bytes), fill(std::move(write)) {
+    if (size == 0) return;
+    void* reserved = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (reserved == MAP_FAILED) throw std::bad_alloc();
+    memory = static_cast<std::byte*>(reserved);
+  }
+  ~LaterFill() {
+    if (memory != nullptr) ::munmap(memory, size);
+  }
+  LaterFill(const LaterFill&) = delete;
+  LaterFill& operator=(const LaterFill&) = delete;
+  /// Returns whether the memory can be read.
+  bool write() {
+    std::call_once(once, [this] {
+      is_there = size == 0 || ::mprotect(memory, size, PROT_READ | PROT_WRITE) == 0;
+      if (is_there) fill({memory, size});
+      fill = nullptr;  // frees what it was made of
+    });
+    return is_there;
+  }
+  size_t size;
+  std::byte* memory = nullptr;
+  std::function<void(std::span<std::byte>)> fill;
+  std::once_flag once;
+  bool is_there = false;
+};
+
+std::shared_ptr<const Buffer> Buffer::make_later(size_t size, const ContentKey& key,
+                                                 std::function<void(std::span<std::byte>)> fill) {
+  auto later = std::make_shared<LaterFill>(size, std::move(fill));
+  auto buffer = std::make_shared<Buffer>();
+  buffer->bytes_ = {later->memory, size};
+  buffer->key_ = key;
+  buffer->later_ = std::move(later);
+  buffer->check_ = kUnknown;
+  return buffer;
+}
+
 bool Buffer::verify() const {
+  if (check_ == kUnknown && later_ != nullptr && !later_->write()) return false;
   if (check_ == kUnknown) check_ = content_key(bytes_) == key_ ? kRight : kWrong;
   return check_ == kRight;
 }

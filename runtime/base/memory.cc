@@ -31,7 +31,8 @@ constexpr size_t kReleaseEvery = size_t{32} << 20;  // bytes of new memory
 struct Spilled {
   std::mutex mutex;
   std::string folder;  // empty: nothing is spilled
-  size_t kept = 0, fresh = 0;
+  Spills spills = Spills::kAll;
+  size_t scopes = 0, kept = 0, fresh = 0;
   std::map<std::byte*, size_t> ranges;
 
   void release() const {
@@ -65,22 +66,25 @@ void unmap(std::byte* memory) {
 
 }  // namespace
 
-SpillScope::SpillScope(std::string folder) {
+SpillScope::SpillScope(std::string folder, Spills spills) {
   std::lock_guard lock(spilled().mutex);
+  if (spilled().scopes++ > 0) return;  // the first one counts
+  spilled().spills = spills;
   spilled().folder = folder.empty() ? "." : std::move(folder);
   spilled().kept = 0;
 }
 
 SpillScope::~SpillScope() {
   std::lock_guard lock(spilled().mutex);
-  spilled().folder.clear();
+  if (--spilled().scopes == 0) spilled().folder.clear();
 }
 
-std::shared_ptr<std::byte> spilled_memory(size_t size) noexcept {
+std::shared_ptr<std::byte> spilled_memory(size_t size, bool is_packed) noexcept {
   try {
     Spilled& state = spilled();
     std::unique_lock lock(state.mutex);
     if (state.folder.empty() || size < kSpilled) return nullptr;
+    if (is_packed && state.spills == Spills::kAllButPacked) return nullptr;
     if (size <= kKept - state.kept) {
       state.kept += size;
       return nullptr;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -117,7 +118,7 @@ std::shared_ptr<void> guarded(uint64_t bytes, uint64_t align) {
 std::shared_ptr<void> allocate(uint64_t bytes, uint64_t align) {
   if (guards_memory() && align <= kPage) return guarded(bytes, std::max<uint64_t>(align, 1));
   if (align <= kPage) {
-    if (auto spilled = spilled_memory(bytes)) return spilled;
+    if (auto spilled = spilled_memory(bytes, true)) return spilled;
   }
   const bool is_large = bytes >= kLargePage;
   void* memory =
@@ -154,6 +155,14 @@ byoc_status* allow_fill() {
   return refuse(static_cast<uint32_t>(status.code()), status.message());
 }
 
+/// Releases the spilled constants that fills have read, every 32 MiB.
+void release_read(int64_t bytes) {
+  constexpr int64_t kEvery = int64_t{32} << 20;
+  static std::atomic<int64_t> filled = 0;
+  const int64_t before = filled.fetch_add(bytes);
+  if (before / kEvery != (before + bytes) / kEvery) release_spilled();
+}
+
 byoc_status* fill_once(Packed& packed, const ContentKey& name, byoc_fill_fn fill, void* u) {
   std::lock_guard lock(packed.mutex);
   if (packed.filled || (!packed.memory && take_stored(packed, name))) return nullptr;
@@ -167,6 +176,7 @@ byoc_status* fill_once(Packed& packed, const ContentKey& name, byoc_fill_fn fill
   FillScope scope(packed.bytes);
   if (byoc_status* status = fill(u, packed.memory.get(), static_cast<uint64_t>(packed.bytes)))
     return status;
+  release_read(packed.bytes);
   finish(packed, packed.memory.get());
   return nullptr;
 }

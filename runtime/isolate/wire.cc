@@ -190,6 +190,7 @@ void put(Writer& to, const std::shared_ptr<const Buffer>& buffer, SentKeys& sent
   const bool is_new = sent.insert(buffer->key()).second;
   put(to, buffer->key());
   to.number(is_new);
+  if (is_new) buffer->verify();  // puts it in order; the process compares it with the key
   if (is_new) to.bytes(buffer->bytes());
 }
 

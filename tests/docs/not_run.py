@@ -92,6 +92,7 @@ RULES = (
     Rule(r"build/bin/bench_\w+(?! --write)\b", "it measures for minutes", check_help),
     Rule(r"build/bin/byoc bench --ops --|bench/ops/table\.py default", "it measures for minutes", check_help),
     Rule(r"bench/peers/compare\.py", "it installs other runtimes, and needs networks of 2.5 GB", check_help),
+    Rule(r"bench/peers/many_cores\.sh", "it needs ONNX Runtime, and measures for minutes", check_help),
     Rule(r"BYOC_PREFIX=build python3 bench/decode/compare\.py", "it needs ONNX Runtime", check_help),
     Rule(r"BYOC_PREFIX=build python3 bench/onnxruntime/compare\.py", "it needs ONNX Runtime", check_help),
     Rule(r"bench/tuning/(gain|networks|pick)\.py", "it tunes for ten minutes, and needs networks of 2.5 GB", check_help),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Optional
 
 LIBRARY = "lib/libmask_cpuid.so"  # below the build folder
+UNLIMITED = ("mnn", "ncnn", "inductor")  # read the processor in other ways
 FOLDERS = {"onnxruntime": "onnxruntime/capi", "openvino": "openvino/libs"}
 UNUSED = ("_gpu_", "_npu_", "_auto_", "_hetero_", "_tensorflow", "_pytorch_", "_paddle_", "_jax_", "tbbbind")
 V3 = ("avx avx2 bmi bmi2 cmov cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 sse3 sse4.1 sse4.2 "
@@ -80,6 +81,8 @@ def environment_of_peer(isa, python, peer, build):
     Errors: CannotMask, with what is missing."""
     if isa == "native":
         return {}
+    if peer in UNLIMITED:
+        raise CannotMask(f"--isa does not limit {peer}")
     if peer not in FOLDERS:
         return {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", **environment_of_onednn(isa)}
     mask = Path(build) / LIBRARY

@@ -12,6 +12,7 @@
 #include "byoc/pass/codegen.h"
 #include "byoc/te/module.h"
 #include "byoc/translate/policies.h"
+#include "core/codegen/choose/fit_weights.h"
 #include "core/codegen/choose/loops_in_place.h"
 #include "core/codegen/choose/plugin_computes.h"
 #include "core/codegen/compile_input.h"
@@ -252,7 +253,9 @@ Result<IRModule> choose_computes(IRModule module, const std::vector<std::string>
   }
   // Calls of compiled functions are gone, and rules about these are no error.
   if (!module.external_mods.empty()) all = te::unchecked(all);
-  return choose(std::move(module), te::joined(all), context);
+  BYOC_TRY(module, choose(std::move(module), te::joined(all), context));
+  BYOC_TRY_STATUS(fit_weights(module, context));
+  return module;
 }
 
 }  // namespace byoc

@@ -26,6 +26,8 @@ Result<PluginComputes> computes_of(const Plugin& plugin, const CompileFunction& 
   out.usual = compute_in(space->guesses.at(0));
   if (auto costs = space->cost_ns.find(kComputeKnob); costs != space->cost_ns.end())
     out.cost_ns = costs->second;
+  if (auto bytes = space->constant_bytes.find(kComputeKnob); bytes != space->constant_bytes.end())
+    out.constant_bytes = bytes->second;
   if (context.histories.empty()) return out;
   BYOC_TRY(const std::string target, tune::record_target(context.target_json));
   out.recorded = compute_in(

@@ -66,7 +66,7 @@ std::string text_of(const CompileResult& result) {
   Executable executable;
   executable.modules = {result.module};
   const auto sections = kept_sections(result);
-  const std::string manifest = write_manifest(executable, sections);
+  const std::string manifest = write_manifest(executable, table_of(sections));
   std::string out = cat(kMade, " ", manifest.size(), "\n", manifest);
   for (const auto& section : sections)
     out.append(reinterpret_cast<const char*>(section->data()), section->size());

@@ -273,6 +273,28 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
                    "Winograd's also larger (docs/containers.md, sizes)\n");
 }
 
+/// Returns the lines about weights in forms that are larger than the model's.
+std::string weights_text(const Report::Weights& weights) {
+  auto mib = [](double bytes) { return cli::format_mib(static_cast<uint64_t>(bytes)); };
+  std::string out;
+  if (weights.larger > 0)
+    out += cat("  ", weights.larger, " functions have larger weights, ", mib(weights.larger_bytes),
+               " more than their smallest, for an estimated ", cli::format_time(weights.gain_ns),
+               " less per run\n");
+  if (weights.smaller > 0)
+    out += cat("  ", weights.smaller, " functions have smaller weights than for speed (--prefer), ",
+               mib(weights.bytes_saved), " less, for an estimated ",
+               cli::format_time(std::max(weights.lost_ns, 0.0)), " more per run\n");
+  return out;
+}
+
+Json weights_json(const Report::Weights& weights) {
+  return {{"model_bytes", weights.model_bytes},   {"bytes", weights.bytes},
+          {"bytes_saved", weights.bytes_saved},   {"larger", weights.larger},
+          {"larger_bytes", weights.larger_bytes}, {"gain_ns", weights.gain_ns},
+          {"smaller", weights.smaller},           {"lost_ns", weights.lost_ns}};
+}
+
 Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_output(options));
   const std::optional<SpillScope> spill = spill_beside(options.output);
@@ -293,9 +315,11 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   warn_open_sizes(sizes, options.model, common);
   warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));
   Json json = fields(sizes, options.output, built.compile_ns);
+  if (built.report.weights.model_bytes > 0) json["weights"] = weights_json(built.report.weights);
   add_tuning_json(options.model, json);
   cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),
-                      wrote_text(options.output, sizes, json, built.compile_ns)),
+                      wrote_text(options.output, sizes, json, built.compile_ns),
+                      weights_text(built.report.weights)),
                   common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));
   return cli::kDone;

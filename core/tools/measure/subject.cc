@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/measure/subject.h"
 
+#include "byoc/base/memory.h"
 #include "byoc/base/clock.h"
 #include "core/tools/measure/one_step.h"
 #include "core/tools/model/bindings.h"
@@ -91,6 +92,7 @@ class Maker {
       BYOC_TRY(subject_.limits,
                output_limits(module, build_with, {subject_.reference, subject_.inputs},
                              subject_.right, -1));
+      release_spilled();  // that the reference has read
     }
     subject_.compile = [module = std::move(module), build_with](uint32_t threads) {
       BuildOptions here = build_with;

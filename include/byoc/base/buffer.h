@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,8 +53,12 @@ class Buffer {
   static std::shared_ptr<const Buffer> adopt_unverified(std::span<const std::byte> bytes,
                                                         std::shared_ptr<const void> owner,
                                                         const ContentKey& key);
+  /// Makes a buffer of `size` bytes that `fill` writes in the first call of verify(), on its
+  /// thread. The memory is reserved before, and may be read after it only. Throws std::bad_alloc.
+  static std::shared_ptr<const Buffer> make_later(size_t size, const ContentKey& key,
+                                                  std::function<void(std::span<std::byte>)> fill);
   /// Returns whether the contents have the key. Computes it in the first call for a buffer of
-  /// adopt_unverified, and in no other. Cost: O(bytes), then O(1).
+  /// adopt_unverified or make_later, and in no other. Cost: O(bytes), then O(1).
   bool verify() const;
 
   /// The contents; they live as long as the Buffer.
@@ -68,6 +73,7 @@ class Buffer {
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
   ContentKey key_;
+  std::shared_ptr<struct LaterFill> later_;  // of make_later
   enum Check : uint8_t { kRight, kWrong, kUnknown };
   mutable std::atomic<Check> check_{kRight};
 };

@@ -22,19 +22,25 @@ void* aligned_memory(size_t size, size_t alignment) noexcept;
 /// the next read brings them back. `bytes` is a part of a mapping without writers. Thread-safe.
 void release_pages(std::span<const std::byte> bytes) noexcept;
 
+/// The constants that a SpillScope is about: packed ones are read in every run.
+enum class Spills { kAll, kAllButPacked };
+
 /// While one exists, large constants of the process are in unlinked files of `folder`, once those
-/// in memory have 64 MiB together. Memory from there stays valid afterwards. One at a time.
+/// in memory have 64 MiB together. Memory from there stays valid afterwards. Of several the first
+/// one counts until the last one is gone. Thread-safe.
 class SpillScope {
  public:
-  explicit SpillScope(std::string folder);  ///< "" is the current folder
+  /// `folder`: "" is the current folder.
+  explicit SpillScope(std::string folder, Spills spills = Spills::kAll);
   ~SpillScope();
   SpillScope(const SpillScope&) = delete;
   SpillScope& operator=(const SpillScope&) = delete;
 };
 
-/// Returns memory of `size` bytes in a file, aligned to 4096 bytes, when a SpillScope exists and
-/// the size is at least 1 MiB; else, or when the folder has no space, null. Thread-safe.
-std::shared_ptr<std::byte> spilled_memory(size_t size) noexcept;
+/// Returns memory of `size` bytes in a file, aligned to 4096 bytes, when a SpillScope for such
+/// memory exists and the size is at least 1 MiB; else, or when the folder has no space, null.
+/// Thread-safe.
+std::shared_ptr<std::byte> spilled_memory(size_t size, bool is_packed = false) noexcept;
 
 /// Releases the pages of all spilled memory: contents stay in the system's cache and on disk until
 /// they are next read. May be called at any time. Cost: O(pages that are resident). Thread-safe.

@@ -23,8 +23,9 @@ Result<IRModule> share_layouts(IRModule, const PassContext&);
 Result<IRModule> fuse_ops(IRModule, const PassContext&);
 /// Chooses computes and schedules by the policies of the context (byoc/translate/policies.h),
 /// before which `rules` count, as te::parse_rules reads them. Functions get the attribute
-/// `compute`, or become loops. Without policies nothing changes. Errors of policies,
-/// with the function; slug "provider-loops" for the schedule of another computation.
+/// `compute`, or become loops. Then limits the bytes of weights by the option `prefer`: functions
+/// get the attribute `compute` with a smaller form. Errors of policies, with the function; slug
+/// "provider-loops" for the schedule of another computation, "usage" for another `prefer`.
 Result<IRModule> choose_computes(IRModule, const std::vector<std::string>& rules,
                                  const PassContext&);
 /// Compiles the functions with `compiler` of one of `plugins` (all when empty); their calls

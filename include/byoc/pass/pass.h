@@ -45,6 +45,16 @@ struct Report {
     std::string reason;        ///< a sentence without a final stop
   };
   std::vector<Remark> remarks;  ///< in the order they were made
+  /// Weights in forms that are larger than the model's and take less time, as choose_computes chose
+  /// them. Times are estimates of a run in ns.
+  struct Weights {
+    double model_bytes = 0;                ///< of the model's own; 0: no function has a choice
+    double bytes = 0, bytes_saved = 0;     ///< as they are stored; less than without a limit
+    double larger_bytes = 0, gain_ns = 0;  ///< beyond the smallest forms, and the time they save
+    double lost_ns = 0;                    ///< by forms that are smaller for the limit
+    uint64_t larger = 0, smaller = 0;      ///< the functions with these forms
+  };
+  Weights weights;  ///< of the last compilation
   /// Calls of judge, and distinct candidates among them.
   uint64_t judge_calls = 0, judge_distinct = 0;
 };

@@ -35,6 +35,8 @@ struct Space {
   std::vector<Point> guesses;
   /// The plugin's estimates of ns per run, by knob and value; any may be missing.
   std::map<std::string, std::map<std::string, double>> cost_ns;
+  /// Bytes of the constants that the kernel then reads, by knob and value; any may be missing.
+  std::map<std::string, std::map<std::string, double>> constant_bytes;
   friend bool operator==(const Space&, const Space&) = default;
 };
 
@@ -59,7 +61,7 @@ Result<Point> parse_point(std::string_view json);
 std::string print(const Space& space);  ///< JSON in one line, as byoc_plugin::knobs writes it
 /// Parses what byoc_plugin::knobs wrote. Errors: kInvalidArgument, slug "knob-space", naming the
 /// field: an unknown or missing one, a knob twice, a knob without values or with equal ones, a
-/// guess outside of the space, no guess, a cost of something else.
+/// guess outside of the space, no guess, a cost or bytes of something else.
 Result<Space> parse_space(std::string_view json);
 
 }  // namespace byoc::tune

@@ -88,6 +88,43 @@ TEST(SpilledMemory, FallsBackToMemoryWithoutAFolder) {
             std::byte{7});
 }
 
+TEST(SpilledMemory, IsNoneForPackedConstantsThatRunsRead) {
+  TempFolder folder;
+  SpillScope scope(folder.path(), Spills::kAllButPacked);
+  request_those_kept();
+  EXPECT_EQ(spilled_memory(kMiB, true), nullptr);
+  EXPECT_NE(spilled_memory(kMiB), nullptr);
+}
+
+TEST(SpilledMemory, IsThatOfTheFirstScopeUntilTheLastIsGone) {
+  TempFolder folder;
+  auto first = std::make_unique<SpillScope>(folder.path());
+  request_those_kept();
+  auto second = std::make_unique<SpillScope>("/no/such/folder", Spills::kAllButPacked);
+  EXPECT_NE(spilled_memory(kMiB, true), nullptr);
+  first.reset();
+  EXPECT_NE(spilled_memory(kMiB, true), nullptr);
+  second.reset();
+  EXPECT_EQ(spilled_memory(kMiB, true), nullptr);
+}
+
+TEST(LaterBuffer, IsFilledOnceAndComparedWithItsKey) {
+  const std::vector<std::byte> bytes(5000, std::byte{3});
+  int fills = 0;
+  auto fill = [&](std::span<std::byte> to) {
+    ++fills;
+    std::ranges::copy(bytes, to.begin());
+  };
+  const auto right = Buffer::make_later(bytes.size(), content_key(bytes), fill);
+  EXPECT_EQ(fills, 0);
+  EXPECT_TRUE(right->verify() && right->verify());
+  EXPECT_EQ(fills, 1);
+  EXPECT_TRUE(std::ranges::equal(right->bytes(), bytes));
+  const auto wrong = Buffer::make_later(bytes.size(), content_key({}), fill);
+  EXPECT_FALSE(wrong->verify() || wrong->verify());
+  EXPECT_EQ(fills, 2);
+}
+
 TEST(SpilledMemory, OtherMemoryIsNotReleased) {
   TempFolder folder;
   SpillScope scope(folder.path());

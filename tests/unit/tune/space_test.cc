@@ -79,6 +79,7 @@ TEST(Space, ReadsWhatItPrints) {
 TEST(Space, ReadsCostsThatItPrints) {
   Space space = space_of("t");
   space.cost_ns = {{"unroll", {{"1", 1250.5}, {"4", 900}}}, {"tile", {}}};
+  space.constant_bytes = {{"tile", {{"4", 4096}, {"8", 16384}}}};
   Result<Space> back = parse_space(print(space));
   ASSERT_TRUE(back.ok()) << back.status().to_string();
   EXPECT_EQ(*back, space);
@@ -88,10 +89,12 @@ TEST(Space, NarrowedHasOneValueOfTheKnobAndItsGuesses) {
   Space space = space_of("t");
   space.guesses = {point("4", "1"), point("8", "4"), point("4", "4")};
   space.cost_ns = {{"unroll", {{"1", 10}, {"4", 20}}}};
+  space.constant_bytes = {{"unroll", {{"1", 64}, {"4", 256}}}};
   Result<Space> narrow = narrowed(space, "unroll", "4");
   ASSERT_TRUE(narrow.ok()) << narrow.status().to_string();
   EXPECT_EQ(narrow->guesses, (std::vector<Point>{point("8", "4"), point("4", "4")}));
   EXPECT_EQ(narrow->cost_ns.at("unroll"), (std::map<std::string, double>{{"4", 20}}));
+  EXPECT_EQ(narrow->constant_bytes.at("unroll"), (std::map<std::string, double>{{"4", 256}}));
   EXPECT_TRUE(contains(*narrow, point("8", "4")));
   EXPECT_FALSE(contains(*narrow, point("8", "1")));
   EXPECT_EQ(size_of(*narrow) * 2, size_of(space));
@@ -148,6 +151,8 @@ const BadSpace kBadSpaces[] = {
     {"{\"tile\":\"4\",\"unroll\":\"1\"}", "3", "\"guesses\": a point is an object"},
     {"]}", "]", ""},
     {"\"flops\":1000.0", "\"cost_ns\":3,\"flops\":1", "\"cost_ns\" is no object"},
+    {"\"flops\":1000.0", "\"constant_bytes\":{\"x\":{}},\"flops\":1",
+     "\"constant_bytes\" has \"x\""},
     {"\"flops\":1000.0", "\"cost_ns\":{\"x\":{}},\"flops\":1", "\"cost_ns\" has \"x\""},
     {"\"flops\":1000.0", "\"cost_ns\":{\"tile\":{\"99\":1}},\"flops\":1", "a cost of \"99\""},
     {"\"flops\":1000.0", "\"cost_ns\":{\"unroll\":{\"4\":-1}},\"flops\":1", "\"4\" is -1"},

@@ -136,6 +136,7 @@ inline std::string print_space(const KnobSpace& space) {
   Json out = {{"task", space.task},   {"kind", space.kind}, {"flops", space.flops},
               {"bytes", space.bytes}, {"knobs", knobs},     {"guesses", guesses}};
   if (!space.cost_ns.empty()) out["cost_ns"] = space.cost_ns;
+  if (!space.constant_bytes.empty()) out["constant_bytes"] = space.constant_bytes;
   return out.dump();
 }
 

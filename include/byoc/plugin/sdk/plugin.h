@@ -162,6 +162,8 @@ struct KnobSpace {
   std::vector<Point> guesses = {};
   /// Estimates of ns per run, by knob and value: {"compute", {{"direct", 1e5}}}; may lack any.
   std::map<std::string, std::map<std::string, double>> cost_ns = {};
+  /// Bytes of the constants that the kernel then reads, by knob and value; may lack any.
+  std::map<std::string, std::map<std::string, double>> constant_bytes = {};
 
   /// Throws BYOC_INVALID_ARGUMENT, which names the knob, for a point outside of the space. An empty
   /// point, the plugin's own choice, is no error.

@@ -171,6 +171,7 @@ TEST(KernelCache, KeepsKnobSpaces) {
   sdk::KnobSpace space{"matmul \"x\"\n", "matmul", 1.25e10, 0.1, {{"tile", {"4x16", "8x8"}}}, {}};
   space.guesses = {{{"tile", "8x8"}}, {{"tile", "4x16"}}};
   space.cost_ns = {{"compute", {{"direct", 1e5}, {"winograd4", 0.3}}}};
+  space.constant_bytes = {{"compute", {{"direct", 4096}, {"winograd4", 16384}}}};
   EXPECT_FALSE(cache.find_space("s1"));
   cache.put_space("s1", space);
   const auto found = cache.find_space("s1");
@@ -183,6 +184,7 @@ TEST(KernelCache, KeepsKnobSpaces) {
   EXPECT_EQ(found->knobs.at(0).values, space.knobs[0].values);
   EXPECT_EQ(found->guesses, space.guesses);
   EXPECT_EQ(found->cost_ns, space.cost_ns);
+  EXPECT_EQ(found->constant_bytes, space.constant_bytes);
   cache.put_space("s2", {});  // a function without choices
   EXPECT_TRUE(cache.find_space("s2")->knobs.empty());
 }
