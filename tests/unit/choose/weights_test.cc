@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --prefer: the bytes of weights in Winograd's and Strassen's forms are limited, and spent where they
-// gain most.
+// --prefer: the bytes of weights in Winograd's and Strassen's forms are limited, and spent where
+// they gain most.
 #include "byoc/pass/passes.h"
 #include "choose.h"
 
