@@ -242,7 +242,10 @@ std::optional<Function> at_sample_sizes(const Function& function) {
   if (sizes.empty()) return std::nullopt;
   Function out = function;
   for (Node& node : out.nodes) {
-    for (TypeId& type : node.types) type = TensorType{type->dtype, at_samples(type->shape, sizes)};
+    std::vector<TypeId> types;
+    for (size_t k = 0; k < node.types.size(); ++k)
+      types.push_back(TensorType{node.types[k]->dtype, at_samples(node.types[k]->shape, sizes)});
+    node.types = types;
     if (auto* call = std::get_if<Call>(&node.kind)) set_sample_shape(*call, sizes);
   }
   return out;

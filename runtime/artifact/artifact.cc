@@ -31,6 +31,7 @@ static_assert(std::endian::native == std::endian::little);
 using Bytes = std::span<const std::byte>;
 
 constexpr uint32_t kVersion = 1, kSizesVersion = 2, kEntriesVersion = 3;
+constexpr uint32_t kReordered = 16;  // added to the version of files with reordered constants
 constexpr uint64_t kAlignment = Buffer::kAlignment;
 constexpr std::byte kZeros[kAlignment] = {};
 
@@ -98,13 +99,16 @@ Result<ArtifactHeader> read_header(Bytes file) {
     return corrupt(cat("it is cut off after ", file.size(), " bytes"));
   std::memcpy(&header, file.data(), sizeof header);
   if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
-  if (header.version < kVersion || header.version > kEntriesVersion || header.zero != 0) {
+  const uint32_t kind = header.version & ~kReordered;
+  if (kind < kVersion || kind > kEntriesVersion || header.zero != 0) {
     return Status(Code::kStaleArtifact,
                   cat("it is an artifact of version ", header.version,
-                      ", this byoc reads versions ", kVersion, " to ", kEntriesVersion))
+                      ", this byoc reads versions ", kVersion, " to ", kEntriesVersion,
+                      ", and these plus ", kReordered))
         .with_slug("artifact-version")
         .with_help("compile the model again with this byoc");
   }
+  header.version = kind;
   if (header.file_size == file.size()) return header;
   return corrupt(cat("it has ", file.size(), " bytes of ", header.file_size));
 }
@@ -301,7 +305,9 @@ using Sections = std::vector<std::shared_ptr<const Buffer>>;
 Status write_artifact(uint32_t version, const std::string& manifest, const Sections& sections,
                       const std::vector<Section>& table, const std::string& path) {
   ArtifactHeader header;
-  header.version = version;
+  const bool is_reordered =
+      !std::ranges::all_of(table, [](const Section& section) { return section.is_stored(); });
+  header.version = is_reordered ? version + kReordered : version;
   header.manifest_size = manifest.size();
   header.manifest_hash = content_key(std::as_bytes(std::span(manifest))).bytes;
   std::vector<Bytes> pieces = {std::as_bytes(std::span(&header, 1))};
