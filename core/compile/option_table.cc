@@ -77,7 +77,7 @@ Status set_prefer(const OptionValue& value, BuildOptions& to) {
   const auto& text = std::get<std::string>(value);
   if (text != "size" && text != "balanced" && text != "speed")
     return usage(cat("--prefer is size, balanced or speed, not ", text));
-  to.options["prefer"] = text;
+  if (text != "speed") to.options["prefer"] = text;
   return {};
 }
 
@@ -245,8 +245,8 @@ const OptionInfo kTable[] = {
     {.name = "prefer",
      .value = "WHAT",
      .doc = "weights in larger forms that take less time, where they gain most per byte: size (at "
-            "most 1.1 times the model's bytes), balanced (1.6, the default) or speed (no limit)",
-     .fallback = std::string("balanced"),
+            "most 1.1 times the model's bytes), balanced (1.6) or speed (no limit, the default)",
+     .fallback = std::string("speed"),
      .part = OptionPart::kBuild,
      .needs_model = true,
      .set = set_prefer},

@@ -40,8 +40,8 @@ constexpr Bound kBounds[] = {
     {"prepare_quantized", 400},    {"merge_composites", 20000}, {"use_integers", 1},
     {"fold_weights", 400},         {"annotate_target", 12000},  {"merge_compiler_regions", 19000},
     {"make_added_loops", 60},      {"partition_graph", 15000},  {"assign_layouts", 1},
-    {"share_layouts", 400},
-    {"fuse_ops", 41000},           {"choose_computes", 1},      {"run_codegen", 15000},
+    {"share_layouts", 400},        {"fuse_ops", 41000},         {"choose_computes", 900},
+    {"run_codegen", 15000},
     {"copy_to_devices", 10},       {"plan_memory", 3000},       {"make_executable", 3600},
 };
 

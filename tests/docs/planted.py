@@ -96,7 +96,7 @@ FAULTS = [  # script, fault, what it must print
     (abi_names, header("Since minor 6, with", "Since minor 4, with"), "BYOC_PLUGIN_CHAINS is of minor 4, and the row 4"),
     (abi_names, put(abi_names.PAGE, "| 5 | the flag", "| 9 | the flag"), "the table of minors has no row 5"),
     (abi_names, put(abi_names.PAGE, "| since minor 5, with", "| since minor 2, with"), "describes BYOC_PLUGIN_ATTENTION as of"),
-    (facts, put("README.md", "Six plugins", "Three plugins"), "counts three plugins, and the folder plugins has six"),
+    (facts, put("README.md", "Seven plugins", "Three plugins"), "counts three plugins, and the folder plugins has seven"),
     (facts, put("README.md", "`onnxruntime` run parts", "`xnn` run parts"), "README.md: does not name the plugin onnxruntime"),
     (facts, put("README.md", "| artifact format | 1, 2 and 3 |", "| artifact format | 1 |"), "has the versions 1 of artifact format"),
     (facts, put("README.md", "| graph JSON | 1 |", "| graph JSON | 2 |"), "has the versions 2 of graph JSON"),

@@ -47,9 +47,9 @@ class Place:
             shutil.rmtree(self.folder / "cache", ignore_errors=True)
 
     def left(self):
-        """The files in the folder of outputs, and temporary ones beside them."""
+        """The files in the folder of outputs, and temporary ones beside them; not those of a cache that was moved away."""
         return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*")
-                      if path.is_file() and "cache" not in path.parts)
+                      if path.is_file() and not {"cache", "cache.gone"} & set(path.parts))
 
     def check_file(self, name, good=None):
         """Returns what is wrong with a file that a command wrote, perhaps before it failed; None for nothing."""

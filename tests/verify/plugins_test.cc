@@ -50,7 +50,8 @@ TEST_P(Plugins, AgreeWithTheReference) {
     if (std::string_view(GetParam().name).ends_with("_in_pieces") && level > 0) {
       EXPECT_EQ(ops_of(onednn, "json") + ops_of(onednn, "llvm"), 0u) << "read as one op";
     }
-    if (GetParam().onednn >= 0) {
+    // At level 0 each op is a region, and reshapes between regions have no step.
+    if (GetParam().onednn >= 0 && level > 0) {
       EXPECT_EQ(ops_of(onednn, "onednn"), static_cast<uint64_t>(GetParam().onednn));
     }
   }

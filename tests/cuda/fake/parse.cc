@@ -89,16 +89,14 @@ void Parser::read(std::string line) {
     kernel_->variables[name] = {Space::kParam, 8, 8 * kernel_->parameters++};
   } else if (line.starts_with(".maxntid")) {
     std::sscanf(line.c_str(), ".maxntid %u", &kernel_->most_threads);
-  } else if (line.starts_with(".minnctapersm")) {
-    return;  // advice for registers
-  } else if (line[0] == '{' &&
-             line.back() == '}') {  // a few instructions with registers of their own
+  } else if (line[0] == '{' && line.back() == '}') {  // with registers of their own
     for (const std::string& one : split(line.substr(1, line.size() - 2), ';'))
       if (const std::string part = trimmed(one); !part.empty() && !part.starts_with(".reg"))
         read_instruction(part);
   } else if (line == "}") {
     end_kernel();
-  } else if (line.starts_with(".reg") || line.starts_with(".pragma")) {
+  } else if (line.starts_with(".reg") || line.starts_with(".pragma") ||
+             line.starts_with(".minnctapersm")) {  // advice
     return;
   } else if (line[0] == '.' || line.find(".global .align") != std::string::npos) {
     read_variable(line);

@@ -201,7 +201,7 @@ te::LoopFunction rounding_of(int64_t n) {
   return {"rounding", {x}, {y}, body};
 }
 
-// Whether the load is inside of x is not known: it depends on data. LLVM 19 takes a compare of a
+// The place of the load depends on data, and may be outside of x. LLVM 19 takes a compare of a
 // magnitude with 0, or NaN, for one of the number.
 TEST(Ops, FindTheGreatestMagnitudeOrNan) {
   const te::Tensor x("x", DType::kF32, {4}), at("at", DType::kI64, {4}), y("y", DType::kF32, {4});

@@ -124,7 +124,8 @@ TEST(PluginSet, TellsOfAMissingFileAndAMissingFolder) {
   EXPECT_EQ(set->refused()[0].path, "/no/such/libx.so");
   EXPECT_EQ(set->refused()[0].reason, "cannot be read: No such file or directory");
   EXPECT_EQ(set->refused()[1].path, "/no/such/folder");
-  EXPECT_EQ(set->refused()[1].reason, "cannot read the folder: No such file or directory");
+  EXPECT_EQ(set->refused()[1].reason,
+            "cannot read the folder /no/such/folder: No such file or directory");
 }
 
 TEST(PluginSet, RefusesAPluginThatCannotBeOpened) {
