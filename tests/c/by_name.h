@@ -4,6 +4,7 @@
 /* The functions of byoc/c as pointers, which main loads by name. */
 #include <stddef.h>
 
+#include "byoc/c/devices.h"
 #include "byoc/c/states.h"
 
 /* Every function of the headers, loaded by name. */
@@ -28,7 +29,13 @@
                                   X(byoc_session_set_extern) X(byoc_session_free)                  \
                                       X(byoc_context_new) X(byoc_run) X(byoc_session_is_open)      \
                                           X(byoc_context_take_inputs) X(byoc_context_output_shape) \
-                                              X(byoc_context_free) STATE_FUNCTIONS(X)
+                                              X(byoc_context_free) STATE_FUNCTIONS(X)              \
+                                                  DEVICE_FUNCTIONS(X)
+#define DEVICE_FUNCTIONS(X)    \
+  X(byoc_session_device_count) \
+  X(byoc_session_device)       \
+  X(byoc_device_memory_new)    \
+  X(byoc_device_memory_write) X(byoc_device_memory_read) X(byoc_device_memory_free)
 #define STATE_FUNCTIONS(X)          \
   X(byoc_session_state_count)       \
   X(byoc_session_state)             \

@@ -164,6 +164,24 @@ static void reach_wrong_watch(const char* model, const char* plugins) {
   p_byoc_options_free(options);
 }
 
+/* Of a session without devices. */
+static void reach_device_errors(const byoc_session* session) {
+  byoc_used_device device;
+  byoc_device_memory* memory = NULL;
+  char bytes[4];
+  if (p_byoc_session_device_count(session) != 0) {
+    fprintf(stderr, "a program of the host uses a device\n");
+    exit(1);
+  }
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_device(session, 0, &device));
+  EXPECT(bad, "null-argument", p_byoc_session_device(session, 0, NULL));
+  EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_device_memory_new(session, 0, 4, &memory));
+  EXPECT(bad, "null-argument", p_byoc_device_memory_new(session, 0, 4, NULL));
+  EXPECT(bad, "null-argument", p_byoc_device_memory_write(NULL, bytes, 4));
+  EXPECT(bad, "null-argument", p_byoc_device_memory_read(NULL, bytes, 4));
+  p_byoc_device_memory_free(NULL);
+}
+
 static void reach_run_errors(const byoc_program* program) {
   byoc_session* session = NULL;
   byoc_context* context = NULL;
@@ -173,6 +191,7 @@ static void reach_run_errors(const byoc_program* program) {
   EXPECT(BYOC_OUT_OF_RANGE, "", p_byoc_session_output(session, 9, &info));
   EXPECT(BYOC_NOT_FOUND, "unknown-extern",
          p_byoc_session_set_extern(session, "f", failing_extern, NULL));
+  reach_device_errors(session);
   check(p_byoc_context_new(session, &context));
   EXPECT(bad, "input-count", p_byoc_run(context, NULL, 0, NULL, 0));
   EXPECT(bad, "input-count", p_byoc_context_take_inputs(context, NULL, 0));

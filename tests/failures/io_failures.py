@@ -94,6 +94,8 @@ def try_folders(place, name):
         fault = fault_of(place, name, words, output, ran)
         if ran.returncode != 0:
             fault = f"ended with {ran.returncode}: {ran.stderr[:300]}"
+        if name == "place" and re.match(r"error\[(file|usage)\]", ran.stderr):
+            fault = None                                   # it keeps its plan in the home
         if fault:
             faults.append(f"{name} with {what}: {fault}")
     print(f"{name:8} homes and clock: 5 tried", flush=True)
