@@ -165,13 +165,11 @@ Tensor fold_planes(te::Builder& builder, const Tensor& x, const std::string& nam
   Exprs over(x.shape().begin() + 2, x.shape().end());
   if (over.empty()) over.push_back(1);  // planes of one cell
   const Exprs cells = over;
-  const bool is_volume = over.size() > 2 && std::ranges::all_of(cells, [](const Expr& extent) {
-                           return te::as_int(extent).has_value();
-                         });
+  const bool is_volume = over.size() > 2;
   if (is_volume) {
-    int64_t count = 1;
-    for (const Expr& extent : cells) count *= *as_int(extent);  // n and c may be open
-    over = {Expr(count)};
+    Expr count = 1;
+    for (const Expr& extent : cells) count = te::simplify(count * extent);
+    over = {count};
   }
   return builder.reduce(name, std::move(shape), over, combiner(computing_dtype(x.dtype())),
                         [&](const Exprs& i, const Exprs& r) {

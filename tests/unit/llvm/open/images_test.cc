@@ -175,5 +175,15 @@ TEST(OpenImages, OfMeansOfVolumes) {
   });
 }
 
+// Its cells are one axis with numbers, and must be one with an open depth, which schedules with
+// numbers are replayed on.
+TEST(OpenImages, PoolsOfWholeVolumes) {
+  at_sizes::expect_all({{"D", 1, 9}}, [](auto& d) {
+    return cat("fn main(%x: f32[1,2,1,", d[0], ",1], %y: f32[2,3,", d[0], ",4,5]) {\n",
+               "  %0 = global_lp_pool(%x) {p=1}\n  %1 = global_average_pool(%y)\n",
+               "  %2 = global_max_pool(%y)\n  return %0, %1, %2\n}\n");
+  });
+}
+
 }  // namespace
 }  // namespace byoc
