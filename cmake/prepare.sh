@@ -9,6 +9,7 @@ byoc_test_packages=(chromium chromium-driver python3-selenium libonnx-testdata p
   libopenblas0-serial  # torch's BLAS
   mypy python3-venv jupyter-nbconvert python3-ipykernel  # of the Python packages
   slurm-wlm munge abigail-tools
+  libsodium23 minisign  # signatures
   mmdebstrap lintian dpkg-dev file patchelf)  # packages and the Debian that tests them
 byoc_docs_packages=(doxygen)
 
