@@ -2,6 +2,7 @@
 #include "core/codegen/choose/fit_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <queue>
 #include <unordered_map>
@@ -209,6 +210,9 @@ Status fit_weights(IRModule& module, const PassContext& context) {
     return invalid(cat("prefer is size, balanced or speed, not \"", text, "\"")).with_slug("usage");
   // Forms of several sizes of a model are those that all sizes have.
   if (!context.plugins || (context.compile_flags & BYOC_SHARED_WEIGHTS) != 0) return {};
+  const bool has_limit = std::isfinite(preference->share);
+  if (!has_limit && context.report == nullptr)
+    return {};  // no form changes, and no report has them
   return Fitting(module, context).run(preference->share);
 }
 

@@ -148,7 +148,7 @@ class ExactWriter {
   ValueId x_;
   Shape image_;  // of x
   bool is_row_ = false, is_signed_ = false, is_surrounded_ = false;
-  int32_t zero_ = 0;  // of x_; without that of the run
+  int32_t zero_ = 0;  // the part of the zero point of x_ that is a constant
 };
 
 void ExactWriter::surround() {

@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMostTerms = 16;  // of a product that is multiplied out
 constexpr int kMostFacts = 4;      // that are combined: loops and blocks around a place
 constexpr int64_t kMostTimes = int64_t{1} << 31;  // that a fact is subtracted
+constexpr int64_t kMostProduct = int64_t{1} << 60;
 
 bool is_size(const Expr& x) {
   const VarRef* ref = std::get_if<VarRef>(&x->kind);
@@ -152,6 +153,18 @@ bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x)
 
 namespace {
 
+// Returns false where a multiple of a sum might wrap around: then it would prove nothing.
+bool fits(const Linear& sum, int64_t times) {
+  const auto is_small = [&](int64_t factor) {
+    int64_t product = 0;
+    return !__builtin_mul_overflow(factor, times, &product) && -kMostProduct < product &&
+           product < kMostProduct;
+  };
+  return is_small(sum.constant) && std::ranges::all_of(sum.terms, [&](const Linear::Term& term) {
+           return is_small(term.factor);
+         });
+}
+
 // Returns how often a fact is subtracted from x, so that a part that both subtract is gone: what is
 // left of x is simpler. 0: they have none. The part has the variable of the loop or block for which
 // the fact holds: an expression of sizes has the same value outside of it, where a loop may have no
@@ -163,7 +176,9 @@ int64_t uses_of(const Linear& fact, const Linear& x) {
     for (const Linear::Term& term : x.terms) {
       const bool is_multiple = term.factor >= -kMostTimes && term.factor <= mine.factor &&
                                term.factor % mine.factor == 0;
-      if (is_multiple && term.x.same_as(mine.x)) return term.factor / mine.factor;
+      if (!is_multiple || !term.x.same_as(mine.x)) continue;
+      const int64_t times = term.factor / mine.factor;
+      return fits(fact, times) ? times : 0;
     }
   }
   return 0;
@@ -202,6 +217,7 @@ bool Simplifier::is_natural_by_remainders(const Linear& x, int facts) {
            Linear most = linear(v->b);  // divisor - 1 - remainder
            most.constant -= 1;
            most.add({x.dtype, {{term.x, 1}}, 0}, -1);
+           if (!fits(most, term.factor)) return false;
            Linear left = x;
            left.add(most, term.factor);
            return is_natural(left, facts - 1);
