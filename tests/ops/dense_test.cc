@@ -32,6 +32,26 @@ TEST(MatmulInfer, RejectsWhatDoesNotFit) {
       "matmul: a is bool[2,4], expects one of f32 f64 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64");
 }
 
+TEST(MatmulIntegers, TakesOneMatrixOrOneOfEachLeadingDim) {
+  const TensorType a = type_of(DType::kU8, {2, 3, 4}), b = type_of(DType::kI8, {4, 6});
+  EXPECT_EQ(infer("matmul_integers", {a, b}), "i32[2,3,6]");
+  EXPECT_EQ(infer("matmul_integers", {a, type_of(DType::kU8, {2, 4, 6})}), "i32[2,3,6]");
+  EXPECT_EQ(infer("matmul_integers", {a, type_of(DType::kI8, {1, 4, 6})}),
+            "matmul_integers: a has 4 columns, b has 4 rows, or leading dims differ (a u8[2,3,4], "
+            "b i8[1,4,6])");
+  EXPECT_EQ(infer("matmul_integers", {a, b}, {{"a_zero", int64_t{256}}}),
+            "matmul_integers: a_zero is 256, expected -128 to 255");
+}
+
+TEST(MatmulIntegers, SubtractsZeroPoints) {
+  const Values a = tensor(DType::kU8, {2, 1, 2}, {255, 0, 1, 2}),
+               b = tensor(DType::kI8, {2, 2, 1}, {-128, 127, 3, 4});
+  const Values y =
+      run_op1("matmul_integers", {a, b}, {{"a_zero", int64_t{255}}, {"b_zero", int64_t{127}}});
+  // 0 * -255 + -255 * 0; -254 * -124 + -253 * -123
+  EXPECT_EQ(y.values, (std::vector<double>{0, 62615}));
+}
+
 TEST(Matmul, MultipliesMatrices) {
   expect_close(run_op1("matmul", {pattern({3, 5}), weights({5, 4})}),
                f32({3, 4}, {22, -15, -10, 9, 17, -4, 17, -11, -10, -15, 22, 24}));

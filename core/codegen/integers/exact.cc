@@ -7,7 +7,10 @@
 //           %2 = multiply(%z, %sums)
 //           %3 = subtract(%1, %2)
 // A convolution does the same with an image whose edges hold the zero point. Weights that fit in u8
-// are bytes + offset: the product with offset is that with ones, times offset.
+// are bytes + offset: the product with offset is that with ones, times offset. Of two matrices of
+// the run, zero points are attributes:
+//   before: %2 = subtract(%0, 3), %3 = subtract(%1, 7), %4 = matmul(%2, %3)    in i32
+//   after:  %2 = matmul_integers(%0, %1) {a_zero=3, b_zero=7}
 #include "core/codegen/integers/exact.h"
 
 #include <algorithm>
@@ -22,7 +25,8 @@ namespace {
 struct Exact {
   ByteOperand x;
   ByteWeights w;
-  Shape shape;  // of the weights: [k, n], or [o, c / group, kernel...]
+  std::optional<ByteOperand> b;  // a matrix of the run, in place of w
+  Shape shape;                   // of the weights: [k, n], or [o, c / group, kernel...]
   bool is_conv = false;
   bool has_pads = false;
 };
@@ -39,6 +43,21 @@ bool has_groups(const Call& call, TypeId x, TypeId w) {
   return group == Dim(1) || (group == w->shape[0] && group == x->shape[1]);
 }
 
+bool has_known_zero(const ByteOperand& x) {
+  return !x.zero && -128 <= x.constant_zero && x.constant_zero <= 255;
+}
+
+// Reads a product of two matrices of the run whose zero points are constants.
+std::optional<Exact> read_pair(const Function& from, const ByteOperand& x, ValueId second) {
+  const std::optional<ByteOperand> b = byte_operand_of(from, second);
+  if (!b || std::holds_alternative<Constant>(from.nodes[b->x.node].kind)) return std::nullopt;
+  const TypeId type = from.type(b->x);
+  if (!has_known_zero(x) || !has_known_zero(*b) ||
+      !are_large_matrices(from.type(x.x)->shape, type->shape))
+    return std::nullopt;
+  return Exact{.x = x, .b = b, .shape = type->shape};
+}
+
 std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wanted& wanted) {
   const ValueId root{node, 0};
   const Call* conv = wanted.convolutions ? convolution_of(from, root) : nullptr;
@@ -48,6 +67,9 @@ std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wante
   const std::optional<ByteOperand> x = byte_operand_of(from, args[0]);
   const TypeId w = from.type(args[1]);
   if (!x || !is_static(w->shape) || !is_static(from.type(root)->shape)) return std::nullopt;
+  if (is_matmul) {
+    if (std::optional<Exact> pair = read_pair(from, *x, args[1])) return pair;
+  }
   const TypeId image = from.type(x->x);
   Exact out{.x = *x, .shape = w->shape, .is_conv = conv != nullptr};
   if (!is_static(image->shape)) return std::nullopt;
@@ -85,6 +107,7 @@ class ExactWriter {
   }
 
   ValueId write() {
+    if (p_.b) return product_of_pair();
     x_ = as_unsigned(rewriter_.map(p_.x.x));
     image_ = as_image(from_.type(p_.x.x)->shape);
     if (is_row_) x_ = in_shape(x_, image_);
@@ -120,6 +143,12 @@ class ExactWriter {
     return out;
   }
 
+  ValueId product_of_pair() {
+    return add_.add(
+        "matmul_integers",
+        {{"a_zero", int64_t{p_.x.constant_zero}}, {"b_zero", int64_t{p_.b->constant_zero}}},
+        {rewriter_.map(p_.x.x), rewriter_.map(p_.b->x)});
+  }
   // Gives the image edges that hold the zero point of the run.
   void surround();
   // Adds the product of x - zero with these weights.
@@ -208,6 +237,7 @@ std::vector<bool> find_read(const Function& from,
       const ByteOperand& x = product->x;
       for (const std::optional<ValueId>& value : {std::optional(x.x), x.zero, x.zero_bytes})
         if (value) out[value->node] = true;
+      if (product->b) out[product->b->x.node] = true;
       continue;
     }
     for (ValueId value : from.args(from.nodes[node])) out[value.node] = true;

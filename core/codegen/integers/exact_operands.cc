@@ -83,4 +83,14 @@ std::optional<ByteWeights> byte_weights_of(const Function& from, ValueId value) 
   return out;
 }
 
+bool are_large_matrices(const Shape& x, const Shape& b) {
+  constexpr int64_t kLeastRows = 8, kLeast = 16;  // terms and columns
+  if (!is_static(x) || !is_static(b) || x.size() < 2 || b.size() < 2) return false;
+  const bool is_shared = b.size() == 2;
+  if (!is_shared && (b.size() != x.size() || !std::equal(b.begin(), b.end() - 2, x.begin())))
+    return false;
+  return x[x.size() - 2].extent() >= kLeastRows && x.back().extent() >= kLeast &&
+         b.back().extent() >= kLeast && x.back() == b[b.size() - 2];
+}
+
 }  // namespace byoc::integers

@@ -32,4 +32,8 @@ std::optional<ByteOperand> byte_operand_of(const Function& function, ValueId val
 /// for others, for none, and where the largest is more than 255 above the least.
 std::optional<ByteWeights> byte_weights_of(const Function& function, ValueId value);
 
+/// Returns true for products of known sizes with one b for all rows of x, or one for each of the
+/// leading dims, that are large enough to pay for putting b into panels in each run.
+bool are_large_matrices(const Shape& x, const Shape& b);
+
 }  // namespace byoc::integers

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/codegen/integers/constants.h"
+#include "core/codegen/integers/exact_operands.h"
 
 namespace byoc::integers {
 namespace {
@@ -32,7 +33,7 @@ std::string product_pattern() {
   std::string out;
   for (char c : kPattern) {
     if (c == 'X') out += dequantized("x", "any");
-    else if (c == 'W') out += dequantized("w", "const");
+    else if (c == 'W') out += dequantized("w", "any");
     else out += c;
   }
   return out;
@@ -41,6 +42,7 @@ std::string product_pattern() {
 /// A match, read: the numbers of the original function.
 struct Product {
   bool is_conv = false;
+  bool is_constant = true;          // w; else a matrix of each run, without weights here
   int64_t channels = 0, terms = 0;  // of the result; products per channel
   size_t channel_axis = 0, rank = 0;
   Scale x, w;
@@ -63,6 +65,7 @@ class Reader {
   TypeId type(std::string_view name) const { return from_.type(*captured(match_, name)); }
   bool read_shapes();
   bool read_weights();
+  bool is_pair() const;
   bool read_bias();
 
   const Function& from_;
@@ -80,15 +83,23 @@ bool Reader::read_shapes() {
   if (out_.is_conv) {
     const Dim group(anchor.attrs->i("group", 1));  // one, or one per channel
     if (group != Dim(1) && (group != w->shape[0] || group != x->shape[1])) return false;
-  } else if (w->shape.size() != 2 || x->shape.size() < 2 || anchor.attrs->b("trans_a", false) ||
+  } else if (x->shape.size() < 2 || anchor.attrs->b("trans_a", false) ||
              anchor.attrs->f("alpha", 1) != 1) {
     return false;
   }
+  if (out_.is_constant ? !out_.is_conv && w->shape.size() != 2 : !is_pair()) return false;
   out_.channels = result->shape[out_.channel_axis].extent();
+  if (!out_.is_constant) return true;
   const Result<int64_t> elements = num_elements(w->shape);
   if (!elements.ok() || *elements <= 0) return false;
   out_.terms = *elements / out_.channels;
   return true;
+}
+
+// Returns true for a product of two values of the run that pays.
+bool Reader::is_pair() const {
+  return call("anchor").op->name == "matmul" && out_.w.is_single() &&
+         out_.w.zero_points.size() == 1 && are_large_matrices(type("x")->shape, type("w")->shape);
 }
 
 // Reads the weights with the channels first. Their scales and zero points are one per channel.
@@ -150,7 +161,9 @@ std::optional<Product> Reader::read(const Wanted& wanted) {
     out_.y = scale_of(from_, match_, "y");
     if (!out_.y || !out_.y->is_single() || !is_byte(type("y_zero")->dtype)) return std::nullopt;
   }
-  if (!read_shapes() || !read_weights() || !read_bias()) return std::nullopt;
+  out_.is_constant =
+      std::holds_alternative<Constant>(from_.nodes[captured(match_, "w")->node].kind);
+  if (!read_shapes() || (out_.is_constant && !read_weights()) || !read_bias()) return std::nullopt;
   for (size_t c = 0; c < out_.bias.size(); ++c) {
     const float step = out_.x.factor(0) * out_.w.factor(c);
     const float factor = step / (out_.y ? out_.y->factor(0) : 1);
@@ -181,6 +194,7 @@ class Writer {
   const Attrs& attrs(std::string_view name) const { return *std::get<Call>(node(name).kind).attrs; }
   ValueId operand();
   ValueId sums();
+  ValueId sums_of_pair();
   ValueId requantized(ValueId sums);
   ValueId in_floats(ValueId sums);
   Shape per_channel() const;
@@ -207,9 +221,22 @@ ValueId Writer::operand() {
   return add_.add("add", {}, {bits, add_.constant(DType::kU8, {}, std::vector<uint8_t>{128})});
 }
 
+// Adds the sums of products of two values of the run, each less its zero point, and of a bias of
+// whole steps.
+ValueId Writer::sums_of_pair() {
+  const ValueId products = add_.add("matmul_integers",
+                                    {{"a_zero", static_cast<int64_t>(p_.x.zero_point(0))},
+                                     {"b_zero", static_cast<int64_t>(p_.w.zero_point(0))}},
+                                    {old("x"), old("w")});
+  if (!captured(match_, "bias") || !p_.has_whole_bias) return products;
+  const std::vector<int32_t> start(p_.bias.begin(), p_.bias.end());
+  return add_.add("add", {}, {products, add_.constant(DType::kI32, per_channel(), start)});
+}
+
 // Adds the sums of (x - zero point) * w and of a bias of whole steps: products with the zero point
 // are the same for all cells of a channel.
 ValueId Writer::sums() {
+  if (!p_.is_constant) return sums_of_pair();
   const auto channels = static_cast<size_t>(p_.channels), terms = static_cast<size_t>(p_.terms);
   std::vector<int32_t> start(channels);
   for (size_t c = 0; c < channels; ++c) {

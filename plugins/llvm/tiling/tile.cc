@@ -36,6 +36,7 @@ class Tiler {
   Status order_in_chunks();
   Status order_tile();
   Status unpack_inside(const std::string& stage);
+  Status store_in_turns(const std::string& stage);
   Status finish_producers();
   bool ends_with_function() const;
   size_t rank() const { return dag_.stages[what_.anchor].outputs[0].rank(); }
@@ -261,6 +262,17 @@ Status Tiler::unpack_inside(const std::string& stage) {
   return schedule_.vectorize(stage, loops.back());
 }
 
+// Writes out the last axis around vectors of the one before: each loads one row, and stores of
+// several are in turns.
+Status Tiler::store_in_turns(const std::string& stage) {
+  std::vector<std::string> loops = schedule_.loops(stage);
+  BYOC_CHECK(loops.size() > 2, "rows of ", stage, " are stored in turns");
+  std::swap(loops[loops.size() - 1], loops[loops.size() - 2]);
+  BYOC_TRY_STATUS(schedule_.reorder(stage, loops));
+  BYOC_TRY_STATUS(schedule_.unroll(stage, loops[loops.size() - 2]));
+  return schedule_.vectorize(stage, loops.back());
+}
+
 // Schedules producers, such as padding: they run once, before the tiles, their rows over
 // the thread pool.
 Status Tiler::finish_producers() {
@@ -278,6 +290,10 @@ Status Tiler::finish_producers() {
     if (last > 1) {
       BYOC_TRY_STATUS(schedule_.fuse(stage, "i0", "i1"));
       BYOC_TRY_STATUS(schedule_.parallel(stage, "i0.i1"));
+    }
+    if (dag_.stages[s].role == kInterleavedRole) {
+      BYOC_TRY_STATUS(store_in_turns(stage));
+      continue;
     }
     if (*extent > 16) {
       BYOC_TRY_STATUS(schedule_.split(stage, name("i", last), 8));

@@ -14,6 +14,10 @@ inline constexpr const char *kJoinedCompute = "pointwise_joined", *kJoinedWindow
 /// computes the part that it reads, and it is not stored as a constant.
 inline constexpr const char* kUnpackedRole = "unpacked";
 
+/// The role of a stage before the anchor whose last dim has elements of as many rows of what it
+/// reads: they are stored in turns.
+inline constexpr const char* kInterleavedRole = "interleaved";
+
 struct Tiling {
   struct Part {
     size_t axis;     // of the anchor's result

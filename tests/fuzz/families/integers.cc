@@ -41,6 +41,20 @@ void follow(Grower& g, Ref sums, const Shape& channel) {
           {"max", low + 255 - (zero_point < low + 236 ? g.between(0, 19) : 0)}});
 }
 
+/// Grows a product of two values of the run, each less a zero point.
+bool grow_pair_of_integers(Grower& g, Ref a, const Dim& n) {
+  Shape matrix = g.shape_of(a);
+  if (g.chance(0.3)) matrix.erase(matrix.begin(), matrix.end() - 2);
+  matrix[matrix.size() - 2] = g.shape_of(a).back(), matrix.back() = n;
+  const DType dtype = g.one_of(bytes());
+  const double low = static_cast<double>(least(dtype));
+  Ref b = g.parameter(TensorType{dtype, matrix}, {low, low + 255});
+  auto y = g.call("matmul_integers", {a, b},
+                  {{"a_zero", g.between(-128, 255)}, {"b_zero", g.between(-128, 255)}});
+  if (y) follow(g, *y, {n});
+  return y.has_value();
+}
+
 bool grow_matmul_integers(Grower& g) {
   std::optional<Ref> a = bytes_of(g, DType::kU8, 2, 4);
   if (!a) {
@@ -50,6 +64,7 @@ bool grow_matmul_integers(Grower& g) {
     a = g.parameter(TensorType{DType::kU8, shape}, {0, 255});
   }
   const Dim n(g.one_of<int64_t>({1, 3, 5, 8, 16, 17, 32, 40}));
+  if (g.chance(0.4)) return grow_pair_of_integers(g, *a, n);
   Ref b = g.weight(TensorType{DType::kI8, {g.shape_of(*a).back(), n}}, {-128, 127});
   auto y = g.call("matmul_integers", {*a, b});
   if (y) follow(g, *y, {n});

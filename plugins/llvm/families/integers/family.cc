@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of integers of 8 bits with constant weights: "pointwise" for convolutions with one tap
 // and without padding, "f32_sums" for those of every channel with itself, "dots" for the others,
-// "packed" for products of a panel's columns. Tiles are those of f32.
+// "packed" for products of a panel's columns. Tiles are those of f32. pairs.h has products of two
+// matrices of the run.
 // Sums are of s products of adjacent elements, four of bytes or two of i16:
 //   lanes[o, c, kh, kw, q, lane, t] = weight[o * b + lane, c * i + s * q + t, kh, kw]
 //   y[n, o, h, w, lane] over c, kh, kw, q of the sum over t < s of
@@ -15,6 +16,7 @@
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/integers/depthwise.h"
+#include "plugins/llvm/families/integers/pairs.h"
 #include "plugins/llvm/families/integers/tiles.h"
 
 namespace byoc::llvm_plugin::integers {
@@ -227,10 +229,25 @@ bool has_quads(const te::Site& site) {
          x.back().extent() > 0 && site.attrs->i("group", 1) == 1;
 }
 
+// Returns true for u8 by constant i8 without zero points, the form that lanes of bytes multiply.
+bool has_bytes_and_weights(const te::Site& site) {
+  return has_constant_weight(site) && site.inputs[0]->dtype == DType::kU8 &&
+         site.inputs[1]->dtype == DType::kI8 && site.attrs->i("a_zero", 0) == 0 &&
+         site.attrs->i("b_zero", 0) == 0 &&
+         (site.op->name != "matmul_integers" || site.inputs[1]->shape.size() == 2);
+}
+
 void add_computes(const FamilyCall& call, Strategies& out) {
   const te::Site& site = call.site;
-  if (site.inputs.size() < 2 || !has_constant_weight(site)) return;
+  if (site.inputs.size() < 2) return;
   const Lane by = lane_of(*site.target);
+  const int64_t block = std::max<int64_t>(2 * site.target->lanes(sizeof(int32_t)), 8);
+  if (!has_bytes_and_weights(site)) {
+    if (site.op->name != "matmul_integers" || call.is_open) return;
+    if (std::optional<te::Strategy> pairs = product_of_pairs(site, block))
+      out.push_back(*std::move(pairs));
+    return;
+  }
   if (std::optional<ComputeFn> sums = depthwise_compute_of(site))
     out.push_back({.name = "f32_sums", .level = kPreferred, .compute = *std::move(sums)});
   if (site.op->name == "conv2d_nchwc_integers" && has_quads(site)) {
@@ -239,7 +256,6 @@ void add_computes(const FamilyCall& call, Strategies& out) {
     sums.compute = std::bind_front(is_flat ? compute_pointwise : compute_conv, by);
     out.push_back(std::move(sums));
   }
-  const int64_t block = std::max<int64_t>(2 * site.target->lanes(sizeof(int32_t)), 8);
   if (site.op->name != "matmul_integers") return;
   const bool has_tiles = pays_tiles(site);
   if (has_panels(site, block)) {
