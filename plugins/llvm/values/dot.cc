@@ -14,8 +14,9 @@
 namespace byoc::llvm_plugin {
 namespace {
 
-constexpr size_t kQuad = 4, kPair = 2;  // products of a lane
-constexpr size_t kMostDots = 8;         // of one sum
+constexpr size_t kQuad = 4, kPair = 2;    // products of a lane
+constexpr size_t kMostDots = 8;           // of one sum
+constexpr uint32_t kHalves = 0x0f0f0f0f;  // the lower ones of four bytes
 
 enum class Nibble : uint8_t { kNone, kLow, kHigh };
 
@@ -152,6 +153,14 @@ llvm::Intrinsic::ID pairs_of(const Machine& machine, unsigned bits) {
   return kNone;
 }
 
+// Returns the one that adds two products of bytes as i16, saturated.
+llvm::Intrinsic::ID byte_pairs_of(const Machine& machine, unsigned bits) {
+  if (bits == 512 && machine.has("avx512bw")) return llvm::Intrinsic::x86_avx512_pmaddubs_w_512;
+  if (bits == 256 && machine.has("avx2")) return llvm::Intrinsic::x86_avx2_pmadd_ub_sw;
+  if (bits == 128 && machine.has("ssse3")) return llvm::Intrinsic::x86_ssse3_pmadd_ub_sw_128;
+  return kNone;
+}
+
 }  // namespace
 
 // Adds the products of bytes in the lanes of x, which are unsigned, and w, as i32. Sums of two
@@ -225,7 +234,7 @@ llvm::Value* Values::dot(const te::Expr& x) {
     if (dot.lanes.stride == 0) std::swap(dot.cell, dot.lanes), dot.is_cell_unsigned = false;
     if (dot.cell.stride != 0 || dot.lanes.stride != static_cast<int64_t>(count)) return nullptr;
     if (product.half != Nibble::kNone && dot.is_cell_unsigned) return nullptr;
-    if (product.half != Nibble::kNone) dot.mask = 0x0f0f0f0f;
+    if (product.half != Nibble::kNone) dot.mask = kHalves;
     if (product.half == Nibble::kHigh) dot.shift = 4;
     dots.push_back(dot);
   }
@@ -238,15 +247,18 @@ llvm::Value* Values::dot(const te::Expr& x) {
     std::vector<int> own(piece);
     for (unsigned k = 0; k < piece; ++k) own[k] = static_cast<int>(lane + k);
     Value part = piece == lanes_ ? sum : b_.CreateShuffleVector(sum, own);
-    for (const Dot& dot : dots) part = with_dot(part, dot, lane, count == kPair);
+    if (llvm::Value* whole = with_halves(part, dots, lane)) part = whole;
+    else
+      for (const Dot& dot : dots) part = with_dot(part, dot, lane, count == kPair);
     out = out == nullptr ? part : joined_lanes(out, part);
   }
   return out;
 }
 
-// Adds a dot to the lanes from `lane` on.
-llvm::Value* Values::with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs) {
-  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+// Loads the operands of a dot for the lanes from `lane` on.
+std::pair<llvm::Value*, llvm::Value*> Values::operands_of(llvm::Type* of_sum, const Dot& dot,
+                                                          unsigned lane) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(of_sum);
   Value bytes =
       b_.CreateAlignedLoad(b_.getInt32Ty(), address(dot.cell, dot.cell.offset), llvm::Align(1));
   Value cell = b_.CreateVectorSplat(type->getElementCount(), bytes);
@@ -254,6 +266,33 @@ llvm::Value* Values::with_dot(Value sum, const Dot& dot, unsigned lane, bool are
   Value own = b_.CreateAlignedLoad(type, from, llvm::Align(1));
   if (dot.shift > 0) own = b_.CreateLShr(own, dot.shift);
   if (dot.mask != ~uint32_t{0}) own = b_.CreateAnd(own, llvm::ConstantInt::get(type, dot.mask));
+  return {cell, own};
+}
+
+// Adds dots whose lanes are halves of bytes. Two products are at most 2 * 15 * 128, so that i16 has
+// the sums of kMostDots of them. Returns null for others, and with instructions for four products.
+llvm::Value* Values::with_halves(Value sum, std::span<const Dot> dots, unsigned lane) {
+  static_assert(kMostDots * 2 * 15 * 128 < 1 << 15);
+  const unsigned lanes = lanes_of(sum), bits = lanes * 32;
+  const auto bytes = byte_pairs_of(machine_, bits), pairs = pairs_of(machine_, bits);
+  if (dots.empty() || bytes == kNone || pairs == kNone || dot_of(machine_, bits) != kNone)
+    return nullptr;
+  if (std::ranges::any_of(dots, [](const Dot& dot) { return dot.mask != kHalves; })) return nullptr;
+  auto* of_bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 4 * lanes);
+  Value all = nullptr;
+  for (const Dot& dot : dots) {
+    const auto [cell, own] = operands_of(sum->getType(), dot, lane);
+    Value two = b_.CreateIntrinsic(
+        bytes, {}, {b_.CreateBitCast(own, of_bytes), b_.CreateBitCast(cell, of_bytes)});
+    all = all == nullptr ? two : b_.CreateAdd(all, two);
+  }
+  Value ones = llvm::ConstantInt::get(all->getType(), 1);
+  return b_.CreateAdd(sum, b_.CreateIntrinsic(pairs, {}, {all, ones}));
+}
+
+// Adds a dot to the lanes from `lane` on.
+llvm::Value* Values::with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs) {
+  const auto [cell, own] = operands_of(sum->getType(), dot, lane);
   if (are_pairs) return ops_.add_pairs(sum, cell, own);
   return dot.is_cell_unsigned ? ops_.add_dot(sum, cell, own) : ops_.add_dot(sum, own, cell);
 }

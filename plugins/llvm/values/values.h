@@ -86,6 +86,8 @@ class Values {
   Value number_of_nibble(const te::Binary& x);
   struct Dot;
   Value dot(const te::Expr& x);
+  std::pair<Value, Value> operands_of(llvm::Type* of_sum, const Dot& dot, unsigned lane);
+  Value with_halves(Value sum, std::span<const Dot> dots, unsigned lane);
   Value with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs);
   Value joined_lanes(Value a, Value b);
   Value make_cast(DType to, const te::Expr& x);

@@ -26,6 +26,7 @@ struct Narrow {
   bool is_flattened = false;  // a reshape to one dim is after it
   bool is_result = false;     // the product itself is a second result
   bool is_rounded = false;    // rows are rounded to 8 bits
+  bool has_ends = false;      // of the ranges alone, for rows and for entries of a column alike
   int64_t count() const { return (k + block - 1) / block; }
   bool has_blocks() const { return bits < 16; }
 };
@@ -50,6 +51,9 @@ void add_blocks(Operands& to, const Narrow& c, std::minstd_rand& random) {
   std::vector<uint8_t> codes(size(c.n * bytes)), zeros(size(c.n * c.count()));
   std::vector<float> scales(zeros.size());
   for (uint8_t& code : codes) code = static_cast<uint8_t>(random() >> 7);
+  if (c.has_ends)
+    for (size_t k = 0; k < codes.size(); ++k)
+      codes[k] = k / size(bytes) % 3 == 2 ? codes[k] : k / size(bytes) % 3 == 1 ? 255 : 0;
   for (uint8_t& zero : zeros) zero = static_cast<uint8_t>(random() % size(2 * middle));
   for (float& scale : scales) scale = 0.01f + static_cast<float>(random() % 100) / 1000;
   to.matrix.resize(size(c.k * c.n)), to.magnitude.resize(size(c.n));
@@ -92,6 +96,9 @@ Operands operands_of(const Narrow& c, std::minstd_rand& random) {
   std::uniform_real_distribution<float> number(-1, 1);
   std::vector<float> x(size(count));
   for (float& value : x) value = number(random);
+  if (c.has_ends)
+    for (size_t k = 0; k < x.size(); ++k)
+      x[k] = k / size(c.k) % 2 == 0 ? -1.0f : std::copysign(1.0f, x[k]);
   add(out, test::f32(x), shape);
   if (c.has_blocks()) add_blocks(out, c, random);
   else add_halves(out, c, random);
@@ -225,6 +232,21 @@ TEST(NarrowProduct, MultipliesIntegersWhereRowsAreRounded) {
     EXPECT_EQ(expect_product(c, {.threads = 1 + static_cast<uint32_t>(round % 2)}, random),
               "narrow_integers");
     if (HasFailure()) return;
+  }
+}
+
+// Codes of 127 and -127 by entries of 0 and 15 or 255: the largest products there are.
+TEST(NarrowProduct, IsExactAtTheEndsOfItsIntegers) {
+  std::minstd_rand random(6);
+  for (const int64_t bits : {4, 8}) {
+    for (const int64_t block : {8, 16, 32, 64}) {
+      for (const int64_t rows : {1, 5}) {
+        Narrow c{{rows}, 128, 48, bits, block, block == 32, false};
+        c.is_rounded = true, c.has_ends = true;
+        EXPECT_EQ(expect_product(c, {}, random), "narrow_integers");
+        if (HasFailure()) return;
+      }
+    }
   }
 }
 
