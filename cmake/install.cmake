@@ -20,7 +20,7 @@ install(FILES ${CMAKE_BINARY_DIR}/byoc-config.cmake ${CMAKE_BINARY_DIR}/byoc-con
 # The rooms, each as byoc::<room>: a program links compile (passes, build), import (ONNX files) or
 # runtime (sessions), library (what commands do), which link the others they need.
 set(byoc_libraries base signature store extents guard artifact arena states plugin_file limits isolate threads host isolate_server device session runtime ir te op translate text graph_json measure measure_session tune measure_store machine pass extend simplify bind region placement
-  partition codegen compile import process cli conform tools measuring tuner tuner_measure tuner_batch tuner_slurm tuner_search tuner_starts
+  partition codegen compile import process cli conform reasons tools measuring tuner tuner_measure tuner_batch tuner_slurm tuner_search tuner_starts
   tuner_sitting library)
 foreach(library IN LISTS byoc_libraries)
   set_target_properties(byoc_${library} PROPERTIES EXPORT_NAME ${library})

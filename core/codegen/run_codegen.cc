@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles each function with the plugin that its attribute `compiler` names, and replaces calls
 // of these functions by externs. Each compiled batch adds one entry to the module's external_mods.
-// Equal functions are compiled once; the others become aliases of the first. Plugins compile side
-// by side, and functions that are kept on disk (kept/) are taken from there.
+// Equal functions are compiled once; the others become aliases of the first. lift_weights.h makes
+// equal ones of those that differ in weights, where their plugin has weights as inputs. Plugins
+// compile side by side, and functions that are kept on disk (kept/) are taken from there.
 //   before: fn main(%x) {
 //             %0 = @onednn_main_0(%x)
 //             return %0
@@ -26,6 +27,7 @@
 #include "core/codegen/count_work.h"
 #include "core/codegen/decline.h"
 #include "core/codegen/kernels/joins.h"
+#include "core/codegen/lift_weights.h"
 #include "core/codegen/request/input_of.h"
 #include "core/region/function_key.h"
 #include "core/region/judge.h"
@@ -387,6 +389,7 @@ std::vector<std::string> plugin_order(const IRModule& module, const PassContext&
 Result<IRModule> run_codegen(IRModule module, const std::vector<std::string>& plugins,
                              const PassContext& context) {
   const std::vector<std::string> order = plugins.empty() ? plugin_order(module, context) : plugins;
+  lift_weights(module, context);
   CodegenRun run(std::move(module), context);
   // Repeats until nothing is left: a plugin may come before one whose declined functions it takes.
   for (bool any = true; any;) {

@@ -15,12 +15,12 @@ namespace byoc {
 
 namespace driver {
 
-Result<Explained> explain_file(const ModelOptions& options) {
+Result<Explained> explain_file(const ModelOptions& options, const std::string& selected) {
   BYOC_TRY(RangedModel loaded, load_ranged(options));
   BYOC_TRY(BuildOptions build_with, build_options(options));
   Explained out;
   out.facts = facts_of(loaded.module);
-  BYOC_TRY(out.explanation, explain(std::move(loaded.module), std::move(build_with)));
+  BYOC_TRY(out.explanation, explain(std::move(loaded.module), std::move(build_with), selected));
   if (!loaded.ranges.empty()) out.explanation.warnings.push_back(ranges_text(loaded.ranges));
   return out;
 }
@@ -68,7 +68,7 @@ OpExplanation op_of(const driver::ExplainedOp& from) {
 
 Result<ModelExplanation> explain_model(const ModelRequest& request, const std::string& node) {
   const driver::ModelOptions options = driver::options_of(request);
-  BYOC_TRY(driver::Explained explained, driver::explain_file(options));
+  BYOC_TRY(driver::Explained explained, driver::explain_file(options, node));
   const driver::Explanation& found = explained.explanation;
   ModelExplanation out{{}, found.warnings, found.uncompiled, {}};
   for (const driver::ExplainedOp& op : found.ops) {

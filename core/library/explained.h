@@ -14,7 +14,7 @@ struct Explained {
 };
 
 /// Explains the model of `options`, whose report of tuning is filled.
-Result<Explained> explain_file(const ModelOptions& options);
+Result<Explained> explain_file(const ModelOptions& options, const std::string& selected = "");
 /// Returns the members of byoc.explain/1. With `only_op` the lists have the ops of that name only.
 nlohmann::ordered_json json_of(const Explained& explained, const ModelOptions& options,
                                const std::string& only_op = "");

@@ -16,11 +16,11 @@
 #include <set>
 
 #include "byoc/base/file.h"
-#include "byoc/base/memory.h"
 #include "byoc/base/no_memory.h"
 #include "byoc/plugin/abi.h"
 #include "runtime/artifact/check_executable.h"
 #include "runtime/artifact/manifest.h"
+#include "runtime/artifact/section_pool.h"
 #include "runtime/artifact/sizes.h"
 #include "runtime/signature/signature.h"
 
@@ -32,8 +32,8 @@ using Bytes = std::span<const std::byte>;
 
 constexpr uint32_t kVersion = 1, kSizesVersion = 2, kEntriesVersion = 3;
 constexpr uint32_t kReordered = 16;  // added to the version of files with reordered constants
-constexpr uint64_t kAlignment = Buffer::kAlignment;
-constexpr std::byte kZeros[kAlignment] = {};
+constexpr uint32_t kFromModel = 32;  // added to that of files with constants in the model's files
+constexpr std::byte kZeros[kSectionAlignment] = {};
 
 struct ArtifactHeader {  // the layout in the file
   char magic[8] = {'\x89', 'b',  'y',  'o',
@@ -44,143 +44,34 @@ struct ArtifactHeader {  // the layout in the file
 };
 static_assert(sizeof(ArtifactHeader) == 64);
 
-Status corrupt(std::string message) {
-  return data_loss(std::move(message))
-      .with_slug("artifact-corrupt")
-      .with_help("copy the file again, or compile the model again");
-}
-
 ContentKey hash_of(const ArtifactHeader& header) {
   return content_key(
       std::as_bytes(std::span(&header, 1)).first(offsetof(ArtifactHeader, header_hash)));
 }
-
-uint64_t padding_after(uint64_t size) { return (kAlignment - size % kAlignment) % kAlignment; }
-
-/// Reads the file part after part; no byte belongs to two parts.
-class Parts {
- public:
-  explicit Parts(Bytes file) : file_(file) {}
-  bool at_end() const { return offset_ == file_.size(); }
-
-  /// Returns the next `size` bytes, which begin at a multiple of 64 after zeros.
-  Result<Bytes> next(const std::string& name, uint64_t size) {
-    BYOC_TRY_STATUS(skip_zeros());
-    if (size > file_.size() - offset_) {
-      return corrupt(cat(name, " at ", offset_, " has ", size, " bytes, the file only ",
-                         file_.size() - offset_, " more"));
-    }
-    Bytes part = file_.subspan(offset_, size);
-    offset_ += size;
-    return part;
-  }
-
- private:
-  Status skip_zeros() {
-    uint64_t n = std::min<uint64_t>(padding_after(offset_), file_.size() - offset_);
-    for (std::byte byte : file_.subspan(offset_, n)) {
-      if (byte != std::byte{0}) return corrupt(cat("the padding at ", offset_, " is not zero"));
-    }
-    offset_ += n;
-    return {};
-  }
-
-  Bytes file_;
-  uint64_t offset_ = sizeof(ArtifactHeader);
-};
 
 Result<ArtifactHeader> read_header(Bytes file) {
   ArtifactHeader header;
   const ArtifactHeader good;
   size_t have = std::min(file.size(), sizeof header.magic);
   if (have == 0 || std::memcmp(file.data(), good.magic, have) != 0)
-    return corrupt("it is not a byoc artifact");
+    return corrupt_artifact("it is not a byoc artifact");
   if (file.size() < sizeof header)
-    return corrupt(cat("it is cut off after ", file.size(), " bytes"));
+    return corrupt_artifact(cat("it is cut off after ", file.size(), " bytes"));
   std::memcpy(&header, file.data(), sizeof header);
-  if (hash_of(header).bytes != header.header_hash) return corrupt("the header's hash does not fit");
-  const uint32_t kind = header.version & ~kReordered;
+  if (hash_of(header).bytes != header.header_hash)
+    return corrupt_artifact("the header's hash does not fit");
+  const uint32_t kind = header.version & ~(kReordered | kFromModel);
   if (kind < kVersion || kind > kEntriesVersion || header.zero != 0) {
     return Status(Code::kStaleArtifact,
                   cat("it is an artifact of version ", header.version,
                       ", this byoc reads versions ", kVersion, " to ", kEntriesVersion,
-                      ", and these plus ", kReordered))
+                      ", and these plus ", kReordered, ", ", kFromModel, " or both"))
         .with_slug("artifact-version")
         .with_help("compile the model again with this byoc");
   }
   header.version = kind;
   if (header.file_size == file.size()) return header;
-  return corrupt(cat("it has ", file.size(), " bytes of ", header.file_size));
-}
-
-/// A section of the mapped file, as the owner of a buffer. The destructor releases the section's
-/// pages when the last holder of the buffer is gone. A page shared with a neighbouring section is
-/// read again from the file when that section is next read.
-struct MappedSection {
-  std::shared_ptr<const MappedFile> file;
-  Bytes bytes;
-  ~MappedSection() { release_pages(bytes); }
-};
-
-struct PlacedSection {
-  size_t index;     // in the manifest's list
-  uint64_t offset;  // in the file
-  std::shared_ptr<const Buffer> buffer;
-  bool is_reordered = false;  // made of another section, when it is first read
-};
-using Pool = std::map<ContentKey, PlacedSection>;
-
-/// Adds a constant that is put in order when it is first read.
-Status add_reordered(const Section& section, size_t index, Pool& pool) {
-  auto source = section.from.size() == 1 ? pool.find(section.from[0]) : pool.end();
-  if (source == pool.end() || source->second.is_reordered ||
-      !is_order_of(section.order, section.size, source->second.buffer->size()))
-    return corrupt(cat("section ", index, " is no order of the elements of another one"));
-  auto fill = [order = section.order, from = source->second.buffer](std::span<std::byte> to) {
-    if (from->verify()) restore_order(order, from->bytes(), to);
-  };
-  PlacedSection placed{index, 0, Buffer::make_later(section.size, section.key, fill), true};
-  if (pool.emplace(section.key, std::move(placed)).second) return {};
-  return corrupt(cat("section ", index, " has the key of an earlier one"));
-}
-
-/// Returns views of the sections, with hashes still to be checked; they keep the mapping alive.
-Result<Pool> read_sections(Parts& parts, const std::vector<Section>& sections,
-                           const std::shared_ptr<const MappedFile>& file) {
-  Pool pool;
-  for (size_t k = 0; k < sections.size(); ++k) {
-    const Section& section = sections[k];
-    if (!section.is_stored()) continue;
-    BYOC_TRY(Bytes bytes, parts.next(cat("section ", k), section.size));
-    const auto offset = static_cast<uint64_t>(bytes.data() - file->bytes().data());
-    auto owner = std::make_shared<const MappedSection>(file, bytes);
-    auto buffer = Buffer::adopt_unverified(bytes, std::move(owner), section.key);
-    if (!pool.emplace(section.key, PlacedSection{k, offset, std::move(buffer)}).second)
-      return corrupt(cat("section ", k, " has the key of an earlier one"));
-  }
-  if (!parts.at_end()) return corrupt("bytes follow the last section");
-  for (size_t k = 0; k < sections.size(); ++k) {
-    if (!sections[k].is_stored()) BYOC_TRY_STATUS(add_reordered(sections[k], k, pool));
-  }
-  return pool;
-}
-
-Status check_hash(const PlacedSection& section) {
-  if (section.buffer->verify()) return {};
-  return corrupt(cat("section ", section.index, " at ", section.offset, ", ",
-                     section.buffer->size(), " bytes: the hash does not fit"));
-}
-
-/// Checks all hashes but those of `later`, which are checked when their bytes are first read.
-Status check_hashes(const Pool& pool, const std::set<ContentKey>& later) {
-  std::vector<const PlacedSection*> order(pool.size());  // as in the file
-  for (const auto& [key, section] : pool) {
-    if (!later.contains(key)) order[section.index] = &section;
-  }
-  for (const PlacedSection* section : order) {
-    if (section != nullptr) BYOC_TRY_STATUS(check_hash(*section));
-  }
-  return {};
+  return corrupt_artifact(cat("it has ", file.size(), " bytes of ", header.file_size));
 }
 
 /// Returns the sections whose hashes are checked when their bytes are first read.
@@ -194,19 +85,13 @@ std::set<ContentKey> checked_later(std::span<const Manifest> manifests) {
   return later;
 }
 
-Result<std::shared_ptr<const Buffer>> find(const Pool& pool, const ContentKey& key) {
-  auto found = pool.find(key);
-  if (found == pool.end()) return corrupt(cat("no section has the key ", key));
-  return found->second.buffer;
-}
-
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// Reads a manifest that is a section.
 Result<Manifest> manifest_in(const Pool& pool, const ContentKey& key) {
-  BYOC_TRY(auto section, find(pool, key));
+  BYOC_TRY(auto section, find_section(pool, key));
   BYOC_TRY_STATUS(check_hash(pool.at(key)));
   return read_manifest(text_of(section->bytes()));
 }
@@ -218,7 +103,7 @@ Status add_with_fallback(Manifest manifest, const Pool& pool, std::vector<Manife
   if (!fallback) return {};
   auto other = manifest_in(pool, *fallback);
   if (!other.ok()) return std::move(other.status()).at("fallback");
-  if (other->fallback) return corrupt("a fallback has a fallback");
+  if (other->fallback) return corrupt_artifact("a fallback has a fallback");
   out.push_back(*std::move(other));
   return {};
 }
@@ -227,14 +112,14 @@ Status add_with_fallback(Manifest manifest, const Pool& pool, std::vector<Manife
 Result<Executable> with_buffers(Manifest manifest, const Pool& pool) {
   Executable executable = std::move(manifest.executable);
   for (size_t k = 0; k < executable.modules.size(); ++k) {
-    BYOC_TRY(executable.modules[k].blob, find(pool, manifest.blobs[k]));
+    BYOC_TRY(executable.modules[k].blob, find_section(pool, manifest.blobs[k]));
   }
   for (const ContentKey& key : constant_keys(executable)) {
-    BYOC_TRY(auto buffer, find(pool, key));
+    BYOC_TRY(auto buffer, find_section(pool, key));
     executable.constants.emplace(key, std::move(buffer));
   }
   if (Status status = check_executable(executable); !status.ok()) {
-    return corrupt(status.message()).at(status.where());
+    return corrupt_artifact(status.message()).at(status.where());
   }
   return executable;
 }
@@ -248,14 +133,15 @@ Result<Executable> next_executable(std::vector<Manifest>& manifests, size_t& nex
   auto fallback = with_buffers(std::move(manifests[next++]), pool);
   if (!fallback.ok()) return std::move(fallback.status()).at("fallback");
   out.fallback = std::make_shared<const Executable>(*std::move(fallback));
-  if (Status status = check_fallback(out); !status.ok()) return corrupt(status.message());
+  if (Status status = check_fallback(out); !status.ok()) return corrupt_artifact(status.message());
   return out;
 }
 
 Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& parts,
-                                                const std::shared_ptr<const MappedFile>& file) {
+                                                const std::shared_ptr<const MappedFile>& file,
+                                                ModelFiles& models) {
   BYOC_TRY(SizesManifest top, read_sizes_manifest(text));
-  BYOC_TRY(Pool pool, read_sections(parts, top.sections, file));
+  BYOC_TRY(Pool pool, read_sections(parts, top.sections, file, models));
   auto place = [](const SizeRecord& record) {
     if (record.entry.empty()) return cat("size \"", record.label, "\"");
     return cat("entry \"", record.entry, "\"", record.label.empty() ? "" : ", size ", record.label);
@@ -274,21 +160,24 @@ Result<std::vector<SizedExecutable>> read_sizes(std::string_view text, Parts& pa
     if (!executable.ok()) return std::move(executable.status()).at(place(record));
     sizes.push_back({std::move(record.label), *std::move(executable), std::move(record.entry)});
   }
-  if (Status status = check_sizes(sizes); !status.ok()) return corrupt(status.message());
+  if (Status status = check_sizes(sizes); !status.ok()) return corrupt_artifact(status.message());
   return sizes;
 }
 
-Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const MappedFile>& file) {
+/// `folder`: that of the artifact, "" when it is in memory.
+Result<std::vector<SizedExecutable>> read_artifact(const std::shared_ptr<const MappedFile>& file,
+                                                   const std::string& folder) {
+  ModelFiles models(folder);
   BYOC_TRY(ArtifactHeader header, read_header(file->bytes()));
-  Parts parts(file->bytes());
+  Parts parts(file->bytes(), sizeof header);
   BYOC_TRY(Bytes text, parts.next("the manifest", header.manifest_size));
   if (content_key(text).bytes != header.manifest_hash) {
-    return corrupt(
+    return corrupt_artifact(
         cat("the manifest at ", sizeof header, ", ", text.size(), " bytes: the hash does not fit"));
   }
-  if (header.version != kVersion) return read_sizes(text_of(text), parts, file);
+  if (header.version != kVersion) return read_sizes(text_of(text), parts, file, models);
   BYOC_TRY(Manifest manifest, read_manifest(text_of(text)));
-  BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file));
+  BYOC_TRY(Pool pool, read_sections(parts, manifest.sections, file, models));
   std::vector<Manifest> manifests;
   BYOC_TRY_STATUS(add_with_fallback(std::move(manifest), pool, manifests));
   BYOC_TRY_STATUS(check_hashes(pool, checked_later(manifests)));
@@ -305,9 +194,11 @@ using Sections = std::vector<std::shared_ptr<const Buffer>>;
 Status write_artifact(uint32_t version, const std::string& manifest, const Sections& sections,
                       const std::vector<Section>& table, const std::string& path) {
   ArtifactHeader header;
-  const bool is_reordered =
-      !std::ranges::all_of(table, [](const Section& section) { return section.is_stored(); });
-  header.version = is_reordered ? version + kReordered : version;
+  header.version = version;
+  for (const Section& section : table) {
+    if (!section.from.empty()) header.version |= kReordered;
+    if (!section.file.empty()) header.version |= kFromModel;
+  }
   header.manifest_size = manifest.size();
   header.manifest_hash = content_key(std::as_bytes(std::span(manifest))).bytes;
   std::vector<Bytes> pieces = {std::as_bytes(std::span(&header, 1))};
@@ -327,24 +218,26 @@ Status write_artifact(uint32_t version, const std::string& manifest, const Secti
 
 }  // namespace
 
-Status save_artifact(const Executable& executable, const std::string& path) {
-  return or_no_memory([&]() -> Status {
-    BYOC_TRY_STATUS(check_executable(executable));
-    BYOC_TRY_STATUS(check_fallback(executable));
-    BYOC_TRY(auto sections, sections_of(executable));
-    const Executable* const all[] = {&executable};
-    const std::vector<Section> table = table_of(all, sections);
-    return write_artifact(kVersion, write_manifest(executable, table), sections, table, path);
-  });
-}
-
 namespace {
 
-Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
+using ModelParts = std::span<const ModelPart>;
+
+Status save_one(const Executable& executable, ModelParts parts, const std::string& path) {
+  BYOC_TRY_STATUS(check_executable(executable));
+  BYOC_TRY_STATUS(check_fallback(executable));
+  BYOC_TRY(auto sections, sections_of(executable));
+  const Executable* const all[] = {&executable};
+  std::vector<Section> table = table_of(all, sections);
+  leave_out(parts, sections, table);
+  return write_artifact(kVersion, write_manifest(executable, table), sections, table, path);
+}
+
+Status save_sizes(std::span<const SizedExecutable> sizes, ModelParts parts,
+                  const std::string& path) {
   BYOC_TRY_STATUS(check_sizes(sizes));
   const bool has_entries = !sizes[0].entry.empty();
   if (sizes.size() == 1 && sizes[0].label.empty() && !has_entries)
-    return save_artifact(sizes[0].executable, path);
+    return save_one(sizes[0].executable, parts, path);
   SizesManifest manifest;
   std::map<ContentKey, std::shared_ptr<const Buffer>> pool;
   for (const SizedExecutable& size : sizes) {
@@ -361,6 +254,7 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
   std::vector<const Executable*> executables;
   for (const SizedExecutable& size : sizes) executables.push_back(&size.executable);
   manifest.sections = table_of(executables, sections);
+  leave_out(parts, sections, manifest.sections);
   return write_artifact(has_entries ? kEntriesVersion : kSizesVersion,
                         write_sizes_manifest(sizes[0].executable.producer, manifest), sections,
                         manifest.sections, path);
@@ -368,15 +262,25 @@ Status save_sizes(std::span<const SizedExecutable> sizes, const std::string& pat
 
 }  // namespace
 
+Status save_artifact(const Executable& executable, const std::string& path) {
+  return or_no_memory([&] { return save_one(executable, {}, path); });
+}
+
 Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
-  return or_no_memory([&] { return save_sizes(sizes, path); });
+  return or_no_memory([&] { return save_sizes(sizes, {}, path); });
+}
+
+Status save_artifact_without(std::span<const SizedExecutable> sizes,
+                             std::span<const ModelPart> parts, const std::string& path) {
+  return or_no_memory([&] { return save_sizes(sizes, parts, path); });
 }
 
 Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path) {
   return or_no_memory([&]() -> Result<std::vector<SizedExecutable>> {
     BYOC_TRY(auto file, MappedFile::open(path));
     BYOC_TRY_STATUS(check_signature(path, file->bytes()));
-    auto sizes = read_artifact(file);
+    const size_t slash = path.rfind('/');
+    auto sizes = read_artifact(file, slash == path.npos ? "." : path.substr(0, slash + 1));
     if (!sizes.ok()) return std::move(sizes.status()).at(path);
     return sizes;
   });
@@ -385,18 +289,18 @@ Result<std::vector<SizedExecutable>> load_artifact_sizes(const std::string& path
 Result<std::vector<SizedExecutable>> load_artifact_bytes(std::span<const std::byte> artifact) {
   return or_no_memory([&]() -> Result<std::vector<SizedExecutable>> {
     BYOC_TRY(auto file, MappedFile::copy_of(artifact));
-    return read_artifact(file);
+    return read_artifact(file, "");
   });
 }
 
 Status check_contents(std::span<const SizedExecutable> sizes) {
   for (const SizedExecutable& size : sizes) {
     for (const auto& [key, buffer] : size.executable.constants) {
-      if (!buffer->verify()) return corrupt(cat("the constant ", key, " is damaged"));
+      if (!buffer->verify()) return corrupt_artifact(cat("the constant ", key, " is damaged"));
     }
     for (const ExternalModule& module : size.executable.modules) {
       if (module.blob && !module.blob->verify())
-        return corrupt(cat("the code of ", module.plugin, " is damaged"));
+        return corrupt_artifact(cat("the code of ", module.plugin, " is damaged"));
     }
   }
   return {};

@@ -13,13 +13,16 @@
 namespace byoc {
 
 /// Bytes that occur once in the file, named by their content. A section with `from` has none of its
-/// own: its elements are those of another section in another order.
+/// own: its elements are those of another section in another order. One with `file` is a part of a
+/// file of the model, or has the elements of that part in another order.
 struct Section {
   ContentKey key;
   uint64_t size = 0;
-  std::vector<ContentKey> from = {};  // one or none
+  std::vector<ContentKey> from = {};   // one or none
+  std::vector<std::string> file = {};  // one or none
+  std::vector<uint64_t> place = {};    // with `file`: offset and bytes of the part
   ElementOrder order = {};
-  bool is_stored() const { return from.empty(); }
+  bool is_stored() const { return from.empty() && file.empty(); }
 };
 
 /// Returns the keys of all constants, packed ones too, that the executable has the bytes of, with

@@ -125,6 +125,8 @@ void fields(Io& io, Section& s) {
   io("key", s.key);
   io("size", s.size);
   io.optional("from", s.from);
+  io.optional("file", s.file);
+  io.optional("place", s.place);
   io.optional("order", s.order.loops);
   io.optional("padding", s.order.padding);
 }

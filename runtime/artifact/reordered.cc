@@ -181,16 +181,35 @@ bool is_order_of(const ElementOrder& order, uint64_t bytes, uint64_t reordered) 
          unpadded(order.padding, elements) == bytes / kElement;
 }
 
+namespace {
+
+/// Returns the number without padding of an element with padding; nullopt: it is none of the
+/// constant's elements.
+std::optional<uint64_t> unpadded_index(const std::vector<uint64_t>& padding, uint64_t at) {
+  if (padding.empty()) return at;
+  const uint64_t cell = at % padding[2], entry = at / padding[2] % padding[1];
+  if (entry >= padding[0]) return std::nullopt;
+  return (at / padding[2] / padding[1] * padding[0] + entry) * padding[2] + cell;
+}
+
+}  // namespace
+
+void apply_order(const ElementOrder& order, std::span<const std::byte> constant,
+                 std::span<std::byte> reordered) {
+  for_each_element(order.loops, [&](uint64_t to, uint64_t from) {
+    const auto at = unpadded_index(order.padding, from);
+    std::byte* cell = reordered.data() + to * kElement;
+    if (at) std::memcpy(cell, constant.data() + *at * kElement, kElement);
+    else std::memset(cell, 0, kElement);
+    return true;
+  });
+}
+
 void restore_order(const ElementOrder& order, std::span<const std::byte> reordered,
                    std::span<std::byte> constant) {
-  const auto& padding = order.padding;
   for_each_element(order.loops, [&](uint64_t from, uint64_t to) {
-    if (!padding.empty()) {
-      const uint64_t cell = to % padding[2], entry = to / padding[2] % padding[1];
-      if (entry >= padding[0]) return true;
-      to = (to / padding[2] / padding[1] * padding[0] + entry) * padding[2] + cell;
-    }
-    std::memcpy(constant.data() + to * kElement, reordered.data() + from * kElement, kElement);
+    if (const auto at = unpadded_index(order.padding, to))
+      std::memcpy(constant.data() + *at * kElement, reordered.data() + from * kElement, kElement);
     return true;
   });
 }

@@ -34,6 +34,10 @@ std::optional<ElementOrder> find_order(std::span<const std::byte> constant,
 /// Returns whether the loops visit as many elements as `reordered` bytes have, none beyond them,
 /// and the constant has `bytes`.
 bool is_order_of(const ElementOrder& order, uint64_t bytes, uint64_t reordered);
+/// Writes the reordered bytes of a constant; cells that fill up a dim are zeros. `order` is one of
+/// these sizes (is_order_of).
+void apply_order(const ElementOrder& order, std::span<const std::byte> constant,
+                 std::span<std::byte> reordered);
 /// Writes the constant. `order` is one of these sizes (is_order_of).
 void restore_order(const ElementOrder& order, std::span<const std::byte> reordered,
                    std::span<std::byte> constant);

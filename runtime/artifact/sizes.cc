@@ -44,6 +44,19 @@ Result<SizeRecord> read_size(const Json& json) {
   return SizeRecord{label->get<std::string>(), key, entry->get<std::string>()};
 }
 
+/// Reads the place of a section in a file of the model.
+Status read_model_place(const Json& json, Section& out) {
+  const Json& file = json["file"];
+  if (!file.is_array() || file.size() != 1 || !file[0].is_string())
+    return corrupt_sizes("\"file\" is no list of one name");
+  out.file.push_back(file[0].get<std::string>());
+  for (const Json& number : json.value("place", Json::array())) {
+    if (!number.is_number_unsigned()) return corrupt_sizes("\"place\" has more than numbers");
+    out.place.push_back(number.get<uint64_t>());
+  }
+  return {};
+}
+
 Result<Section> read_section(const Json& json) {
   if (!json.is_object()) return corrupt_sizes("a section is an object");
   BYOC_TRY(ContentKey key, read_key(json, "key"));
@@ -51,12 +64,14 @@ Result<Section> read_section(const Json& json) {
   if (size == json.end() || !size->is_number_unsigned())
     return corrupt_sizes("\"size\" is no number");
   Section out{key, size->get<uint64_t>()};
-  if (!json.contains("from")) return out;
-  const Json& from = json["from"];
-  if (!from.is_array() || from.size() != 1 || !from[0].is_string() ||
-      !ContentKey::parse(from[0].get_ref<const std::string&>(), out.from.emplace_back()))
-    return corrupt_sizes("\"from\" is no list of one key");
-  const Json order = json.value("order", Json());
+  if (json.contains("from")) {
+    const Json& from = json["from"];
+    if (!from.is_array() || from.size() != 1 || !from[0].is_string() ||
+        !ContentKey::parse(from[0].get_ref<const std::string&>(), out.from.emplace_back()))
+      return corrupt_sizes("\"from\" is no list of one key");
+  }
+  if (json.contains("file")) BYOC_TRY_STATUS(read_model_place(json, out));
+  const Json order = json.value("order", Json::array());
   if (!order.is_array()) return corrupt_sizes("\"order\" is no list");
   for (const Json& loop : order) {
     if (!loop.is_array() || loop.size() != 2 || !loop[0].is_number_unsigned() ||
@@ -109,9 +124,12 @@ std::string write_sizes_manifest(const std::string& producer, const SizesManifes
   for (const Section& section : manifest.sections) {
     json["sections"].push_back({{"key", section.key.hex()}, {"size", section.size}});
     if (section.is_stored()) continue;
-    json["sections"].back()["from"] = {section.from[0].hex()};
-    json["sections"].back()["order"] = section.order.loops;
-    if (!section.order.padding.empty()) json["sections"].back()["padding"] = section.order.padding;
+    Json& last = json["sections"].back();
+    if (!section.from.empty()) last["from"] = {section.from[0].hex()};
+    if (!section.file.empty()) last["file"] = section.file;
+    if (!section.file.empty()) last["place"] = section.place;
+    if (!section.order.loops.empty()) last["order"] = section.order.loops;
+    if (!section.order.padding.empty()) last["padding"] = section.order.padding;
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

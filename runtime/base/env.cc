@@ -24,6 +24,9 @@ constexpr EnvVariable kVariables[] = {
      "comma-separated"},
     {"BYOC_KEEP_COMPILES", "1",
      "0: functions that plugins compiled are neither kept in the cache folder nor taken from it"},
+    {"BYOC_WEIGHTS", "",
+     "folders with the models of artifacts without weights, colon-separated; after the folder of "
+     "the artifact"},
     {"BYOC_ONNXRUNTIME", "",
      "the library of ONNX Runtime, its folder, or that of the Python package, for the plugin "
      "onnxruntime; ignored when the process is set-id"},

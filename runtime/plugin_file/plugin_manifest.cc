@@ -215,7 +215,8 @@ Result<PluginManifest> read_manifest(const ByteSource& file) {
     manifest.priority = priority->get<int64_t>();
   }
   for (auto [name, field] : {std::pair{"kept_compiles", &manifest.keeps_compiles},
-                             {"parallel_compiles", &manifest.has_parallel_compiles}}) {
+                             {"parallel_compiles", &manifest.has_parallel_compiles},
+                             {"weights_as_inputs", &manifest.takes_weights_as_inputs}}) {
     auto flag = json->find(name);
     if (flag == json->end()) continue;
     if (!flag->is_boolean()) return bad_manifest(cat("\"", name, "\" is neither true nor false"));

@@ -53,6 +53,22 @@ TEST_P(Fault, FailsExactlyTheCheckOfThePromiseItBreaks) {
   EXPECT_EQ(json["failed"], 1);
 }
 
+class Warning : public testing::TestWithParam<Case> {};
+
+TEST_P(Warning, FailsNothing) {
+  const Case& c = GetParam();
+  Byoc byoc;
+  Json json = byoc.json(cat("check-plugin ", fault_path(c.plugin), " --group 1,2"));
+  EXPECT_THAT(failed_checks(json), testing::IsEmpty()) << json.dump(1);
+  EXPECT_THAT(reason_of(json, c.check), HasSubstr(c.message));
+}
+
+const Case kWarnings[] = {
+    {"unruly_vendor", "runpath", "warning: searches for libraries in /usr/lib/vendor, too"},
+    {"unruly_joined", "threads", "warning: 1 of its threads run until shutdown"}};
+INSTANTIATE_TEST_SUITE_P(Harmless, Warning, testing::ValuesIn(kWarnings),
+                         [](const auto& info) { return std::string(info.param.plugin); });
+
 const Case kCases[] = {
     {"faulty_loose_note", "strip", "is in a section that strip removes"},
     {"faulty_no_note", "manifest", "no plugin manifest in it (ELF note \"byoc\")"},
@@ -67,7 +83,8 @@ const Case kCases[] = {
     {"faulty_unresolved", "imports", "imports symbol_that_nobody_defines, which none of lib"},
     {"unruly_textrel", "textrel", "changed when it is loaded (TEXTREL)"},
     {"unruly_stack", "stack", "requests an executable stack"},
-    {"unruly_runpath", "runpath", "searches for libraries in \"/opt/vendor/lib\""},
+    {"unruly_runpath", "runpath",
+     "searches for libraries in \"/tmp/vendor/lib\", where others than root"},
     {"unruly_openmp", "openmp", "brings a second OpenMP runtime, libomp.so.5"},
     {"faulty_missing_library", "dependencies", "needs libbyoc_gone.so, which cannot be loaded"},
     {"faulty_entry_fails", "opens", "this machine has no such chip"},

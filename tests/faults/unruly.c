@@ -46,6 +46,23 @@ static void* sleep_forever(void* unused) {
   return unused;
 }
 #endif
+#if FAULT_JOINED
+/* A thread of the library, not of an instance: shutdown ends it. */
+static pthread_t helper;
+static int is_started, wakes[2];
+static void* wait_for_shutdown(void* unused) {
+  char byte;
+  if (read(wakes[0], &byte, 1) != 0) abort();
+  return unused;
+}
+static byoc_status* end_helper(void) {
+  if (is_started) {
+    close(wakes[1]);
+    pthread_join(helper, NULL);
+  }
+  return NULL;
+}
+#endif
 __attribute__((unused)) static void ignore_signal(int signal) { (void)signal; }
 
 static byoc_status* open_badly(const byoc_host* host, byoc_str options, byoc_instance** out) {
@@ -54,6 +71,9 @@ static byoc_status* open_badly(const byoc_host* host, byoc_str options, byoc_ins
 #elif FAULT_THREADS
   pthread_t thread;
   pthread_create(&thread, NULL, sleep_forever, NULL);
+#elif FAULT_JOINED
+  if (!is_started && pipe(wakes) == 0)
+    is_started = pthread_create(&helper, NULL, wait_for_shutdown, NULL) == 0;
 #elif FAULT_ENVIRONMENT
   setenv("OMP_NUM_THREADS", "1", 1);
 #elif FAULT_FOLDER
@@ -326,6 +346,9 @@ static void spoil(void) {
   table.compile = compile_badly;
   table.info = info_badly;
   table.run = run_badly;
+#if FAULT_JOINED
+  table.shutdown = end_helper;
+#endif
 #if FAULT_KNOBS || FAULT_KNOBS_REPEAT
   table.knobs = knobs_badly;
 #elif FAULT_FIRST_GUESS

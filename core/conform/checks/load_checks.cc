@@ -2,6 +2,10 @@
 // Group 2: loading leaves the process as it was.
 #include <dlfcn.h>
 
+#include <chrono>
+#include <map>
+#include <thread>
+
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/base/shared_library.h"
@@ -16,6 +20,9 @@
 namespace byoc::conform {
 namespace {
 
+constexpr const char *kThreads = "threads", *kEnvironment = "environment", *kFolder = "folder",
+                     *kLocale = "locale", *kSignals = "signals", *kFloats = "floats";
+constexpr const char* kUntilShutdown = "until shutdown";
 constexpr double kMaxLoadSeconds = 2;
 constexpr uint64_t kMaxLoadBytes = uint64_t{256} << 20;
 
@@ -35,8 +42,9 @@ Status open_and_close(const byoc_plugin& table, const std::string& id, const std
 }
 
 /// Loads the library, calls the entry, then open, patterns and close. Errors: loading or the entry
-/// fails. Defects of the table are left to group 3.
-Status load_and_open(const std::string& path, const std::string& id, const std::string& options) {
+/// fails. Defects of the table are left to group 3; `table` is set when it has none.
+Status load_and_open(const std::string& path, const std::string& id, const std::string& options,
+                     std::optional<byoc_plugin>& table) {
   process::doing("loading the library");
   BYOC_TRY(SharedLibrary library, SharedLibrary::open(path));
   auto entry = reinterpret_cast<byoc_plugin_entry_fn>(library.symbol(BYOC_ENTRY_SYMBOL));
@@ -46,8 +54,24 @@ Status load_and_open(const std::string& path, const std::string& id, const std::
   process::doing("the entry");
   BYOC_TRY_STATUS(call_plugin(id, "the entry", [&] { return entry(host_table(), &raw); }));
   if (!check_table_header(raw).ok() || !check_table_slots(copy_table(*raw)).ok()) return {};
-  (void)open_and_close(copy_table(*raw), id, options);
+  table = copy_table(*raw);
+  (void)open_and_close(*table, id, options);
   return {};
+}
+
+/// Returns what the plugin's threads do, when `shutdown` ends those that are left after close.
+std::string threads_until_shutdown(const byoc_plugin& table, const std::string& id,
+                                   const ProcessState& before, const ProcessState& after) {
+  if (after.threads <= before.threads || !table.shutdown) return "";
+  process::doing("shutdown");
+  if (!call_plugin(id, "shutdown", [&] { return table.shutdown(); }).ok()) return "";
+  constexpr int kWaits = 50;  // of 10 ms: a thread that was joined is in /proc a little longer
+  for (int k = 0; k < kWaits; ++k) {
+    if (read_process_state().threads <= before.threads)
+      return cat(after.threads - before.threads, " of its threads run until shutdown");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return "";
 }
 
 std::string probe(const CheckContext& context, const std::string& id) {
@@ -55,15 +79,21 @@ std::string probe(const CheckContext& context, const std::string& id) {
   host_table();
   ProcessState before = read_process_state();
   const uint64_t begin_ns = now_ns();
-  const std::optional<byoc_plugin> table = context.registered_table();
+  std::optional<byoc_plugin> table = context.registered_table();
   Status status = table ? open_and_close(*table, id, options)
-                        : load_and_open(context.options().path, id, options);
+                        : load_and_open(context.options().path, id, options, table);
   double wall_ns = ns_since(begin_ns);
   ProcessState after = read_process_state();
+  std::map<std::string, std::string> changed = differences(before, after);
+  if (const std::string note = table ? threads_until_shutdown(*table, id, before, after) : "";
+      !note.empty()) {
+    changed.erase(kThreads);
+    changed[kUntilShutdown] = note;
+  }
   Json json = {{"error", status.ok() ? "" : sentence(status)},
                {"wall_ns", wall_ns},
                {"memory", after.memory_bytes - std::min(after.memory_bytes, before.memory_bytes)},
-               {"changed", differences(before, after)}};
+               {"changed", changed}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -102,6 +132,13 @@ Answer check_unchanged(CheckContext& context) {
   return found == changed.end() ? pass() : fail(found->second);
 }
 
+Answer check_threads(CheckContext& context) {
+  const auto& changed = context.load_facts().changed;
+  auto found = changed.find(kUntilShutdown);
+  if (found == changed.end()) return check_unchanged<kThreads>(context);
+  return pass(cat("warning: ", found->second, ", although no instance is open; end them in close"));
+}
+
 Answer check_cost(CheckContext& context) {
   const LoadFacts& facts = context.load_facts();
   std::string cost =
@@ -112,9 +149,6 @@ Answer check_cost(CheckContext& context) {
   return broken.empty() ? pass(cost) : fail(cat("takes ", cost, " to load", broken));
 }
 
-constexpr const char *kThreads = "threads", *kEnvironment = "environment", *kFolder = "folder",
-                     *kLocale = "locale", *kSignals = "signals", *kFloats = "floats";
-
 const Check kLoadChecks[] = {
     {2, "dependencies", "the libraries that it needs can be loaded", "elf", check_dependencies,
      "install the library, or put it in the folder of the plugin"},
@@ -123,7 +157,7 @@ const Check kLoadChecks[] = {
      "return an error from the entry or from open with a message, and do not crash there"},
     {2, "quiet", "loading, opening and closing print nothing", "opens", check_quiet,
      "print through the host's log, which BYOC_LOG controls"},
-    {2, kThreads, "no thread is left running", "opens", check_unchanged<kThreads>,
+    {2, kThreads, "no thread is left running", "opens", check_threads,
      "use the host's parallel_for; end own threads in close"},
     {2, kEnvironment, "the environment variables stay as they were", "opens",
      check_unchanged<kEnvironment>, "pass settings as plugin options, and call no setenv"},

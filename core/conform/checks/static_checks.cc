@@ -2,8 +2,10 @@
 // Group 1: the checks that run no code of the plugin. Only `imports` loads something, in a child:
 // the libraries that the plugin names.
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "core/conform/context/check_context.h"
 #include "core/conform/process/needed.h"
@@ -63,10 +65,24 @@ Answer check_exports(CheckContext& context) {
                   "; link it with byoc_add_plugin()"));
 }
 
+/// Returns true for mangled names in std, their guards, and what is local to functions there.
+bool is_of_standard_library(const std::string& symbol) {
+  std::string_view rest = symbol;
+  if (!rest.starts_with("_ZG") && !rest.starts_with("_Z")) return false;
+  for (std::string_view prefix : {"_ZGV", "_Z", "Z", "N", "K"})
+    if (rest.starts_with(prefix)) rest.remove_prefix(prefix.size());
+  return rest.starts_with("St");
+}
+
 Answer check_unique(CheckContext& context) {
   auto names =
       names_where(*context.elf(), [](const ElfSymbol& s) { return s.is_defined && s.is_unique; });
   if (names.empty()) return pass();
+  if (std::ranges::all_of(names, is_of_standard_library))
+    return pass(
+        cat("warning: has GNU unique symbols of the standard library, which all plugins "
+            "share as they share the library: ",
+            listed(names), "; -fno-gnu-unique removes them"));
   return fail(cat("has GNU unique symbols, which the loader shares in the whole process: ",
                   listed(names), "; compile with -fno-gnu-unique and hidden visibility"));
 }
@@ -112,12 +128,30 @@ Answer check_stack(CheckContext& context) {
   return fail("requests an executable stack; link with -z noexecstack");
 }
 
-Answer check_run_path(CheckContext& context) {
-  for (const std::string& path : context.elf()->run_paths) {
-    if (!path.starts_with("$ORIGIN"))
-      return fail(cat("searches for libraries in \"", path, "\"; RUNPATH may hold $ORIGIN alone"));
+/// Returns true for an absolute path of which root alone can change each folder that exists.
+bool is_of_root_alone(const std::string& path) {
+  if (!path.starts_with('/') || path.find("/../") != path.npos) return false;
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    struct stat facts;
+    const std::string folder = path.substr(0, end);
+    if (::stat(folder.c_str(), &facts) != 0) return errno == ENOENT;
+    if (facts.st_uid != 0 || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return false;
+    if (end == path.npos) return true;
   }
-  return pass();
+}
+
+Answer check_run_path(CheckContext& context) {
+  std::string fixed;
+  for (const std::string& path : context.elf()->run_paths) {
+    if (path.starts_with("$ORIGIN")) continue;
+    if (!is_of_root_alone(path))
+      return fail(cat("searches for libraries in \"", path,
+                      "\", where others than root can put one; RUNPATH may hold $ORIGIN"));
+    fixed += cat(fixed.empty() ? "" : ", ", path);
+  }
+  if (fixed.empty()) return pass();
+  return pass(cat("warning: searches for libraries in ", fixed,
+                  ", too, which another machine may lack; $ORIGIN moves with the plugin"));
 }
 
 Answer check_openmp(CheckContext& context) {
@@ -150,8 +184,8 @@ const Check kStaticChecks[] = {
      "compile every object with -fPIC, also those of static libraries"},
     {1, "stack", "no executable stack", "elf", check_stack,
      "link with -z noexecstack, as byoc_add_plugin() does"},
-    {1, "runpath", "libraries are searched in its own folder alone", "elf", check_run_path,
-     "link with the RUNPATH $ORIGIN alone, as byoc_add_plugin() does"},
+    {1, "runpath", "libraries are searched where root and its owner alone can put some", "elf",
+     check_run_path, "link with the RUNPATH $ORIGIN alone, as byoc_add_plugin() does"},
     {1, "openmp", "no second OpenMP runtime", "elf", check_openmp,
      "use the host's parallel_for, or libgomp"},
 };

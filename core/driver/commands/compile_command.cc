@@ -17,6 +17,7 @@
 #include "core/tools/place/search.h"
 #include "core/tools/show/placement.h"
 #include "core/tools/sizes/open_ranges.h"
+#include "core/tools/weights/model_parts.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -25,7 +26,7 @@ namespace {
 struct CompileFlags {
   ModelOptions model;
   std::string output;
-  bool measures = false;
+  bool measures = false, no_weights = false;
 };
 
 struct Work {
@@ -199,9 +200,16 @@ Result<Executable> build_shown(IRModule module, const BuildOptions& options,
 }
 
 /// Writes the artifact. An interruption leaves the complete new file or changes nothing.
-Status save(const Sizes& sizes, const std::string& path) {
+Status save(const Sizes& sizes, const CompileFlags& options) {
   Cancellation::Scope finishes_first(&user_cancellation());
-  BYOC_TRY_STATUS(save_artifact_sizes(sizes, path));
+  const std::string& path = options.output;
+  if (options.no_weights) {
+    BYOC_TRY(const std::string model, model_path(options.model.model));
+    BYOC_TRY(const ModelParts model_parts, parts_of_model(model));
+    BYOC_TRY_STATUS(save_artifact_without(sizes, model_parts.parts, path));
+  } else {
+    BYOC_TRY_STATUS(save_artifact_sizes(sizes, path));
+  }
   if (!user_cancellation().is_cancelled()) return {};
   return Status(Code::kCancelled, cat("interrupted after ", path, " was written"))
       .with_slug("interrupted");
@@ -237,6 +245,8 @@ Status check_output(const CompileFlags& options) {
                  cat("-o writes an artifact, and ", options.output, " is named as a model"))
           .with_help("name it with .byoc");
   }
+  if (options.no_weights && !path.ends_with(".onnx"))
+    return cli::usage_error(cat("--no-weights needs a model in an .onnx file, not ", path));
   if (!options.output.empty()) return {};
   std::string artifact = std::filesystem::path(path).stem().string() + ".byoc";
   return cli::usage_error("the option --output is needed: the file that is written")
@@ -251,6 +261,14 @@ std::optional<SpillScope> spill_beside(const std::string& output) {
   return std::optional<SpillScope>(std::in_place, path.parent_path().string());
 }
 
+/// Returns 0 for what is no regular file.
+uint64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return 0;
+  const uintmax_t bytes = std::filesystem::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
 std::set<std::string> plugins_of_all(const Sizes& sizes) {
   std::set<std::string> ids;
   for (const SizedExecutable& size : sizes) ids.merge(plugins_of(size.executable));
@@ -259,7 +277,7 @@ std::set<std::string> plugins_of_all(const Sizes& sizes) {
 
 /// Returns the line about the file. Packed constants explain a file that is larger than the model.
 std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& json,
-                       double compile_ns) {
+                       double compile_ns, bool no_weights) {
   auto mib = [&](const char* name) { return cli::format_mib(json[name].get<uint64_t>()); };
   std::string out =
       cat("wrote ", path, ": ", sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "",
@@ -267,6 +285,8 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
           sizes.size() == 1 ? arena_text(sizes[0].executable.program)
                             : cat(mib("arena_bytes"), " arena"),
           "; compiled in ", cli::format_time(compile_ns), "\n");
+  if (no_weights)
+    out += cat("  the file has ", mib("file_bytes"), ": weights stay in the model's files\n");
   if (json["packed_bytes"] == 0) return out;
   return out + cat("  ", mib("packed_bytes"),
                    " of the constants are packed: weights in the layout that kernels read, for "
@@ -308,17 +328,18 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   };
   BYOC_TRY(const CompiledModel built, compile_file(options.model, hooks));
   const Sizes& sizes = built.sizes;
-  BYOC_TRY_STATUS(save(sizes, options.output));
+  BYOC_TRY_STATUS(save(sizes, options));
   warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
   if (!built.ranges.empty()) cli::print_warning(ranges_text(built.ranges), common);
   warn_open_sizes(sizes, options.model, common);
   warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));
   Json json = fields(sizes, options.output, built.compile_ns);
+  json["file_bytes"] = file_bytes(options.output);
   if (built.report.weights.model_bytes > 0) json["weights"] = weights_json(built.report.weights);
   add_tuning_json(options.model, json);
   cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),
-                      wrote_text(options.output, sizes, json, built.compile_ns),
+                      wrote_text(options.output, sizes, json, built.compile_ns, options.no_weights),
                       weights_text(built.report.weights)),
                   common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));
@@ -352,6 +373,10 @@ cli::Command compile_command(const cli::CommonOptions& common) {
           "can be with this one (default 1; 0: all cores)";
   }
   command.options.push_back({"-o,--output", "FILE", "the artifact, model.byoc", &options->output});
+  command.options.push_back({"--no-weights", "",
+                             "leave weights that are bytes of the model's files there; who loads "
+                             "the artifact needs these files beside it, or in BYOC_WEIGHTS",
+                             &options->no_weights});
   command.options.push_back({"--measure", "",
                              "with --compiler auto: measure as byoc place does, then compile",
                              &options->measures});

@@ -3,6 +3,7 @@
 // by equal reasons.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
@@ -172,6 +173,39 @@ std::string choice_text(const Explanation& explanation) {
   return cat(out, "by priority: ", each, " ops, ", others, " of them otherwise\n");
 }
 
+/// Returns the first test of each pattern that failed.
+std::string misses_text(const Opinion& opinion) {
+  std::string out;
+  for (const PatternMiss& miss : opinion.patterns)
+    out += cat("    pattern ", miss.pattern, ": ", miss.test, "\n");
+  return out;
+}
+
+/// Returns the ops that keep regions of one plugin apart, with numbers of pairs, and the pairs.
+std::string unjoined_text(const Explanation& explanation) {
+  std::map<std::pair<Symbol, Symbol>, size_t> causes;  // by plugin and op
+  std::string pairs;
+  for (size_t k = 0; k < explanation.unjoined.size(); ++k) {
+    const UnjoinedRegions& regions = explanation.unjoined[k];
+    std::set<Symbol> ops;
+    for (const UnjoinedRegions::Between& op : regions.through) ops.insert(op.op);
+    for (Symbol op : ops) ++causes[{regions.pair.plugin, op}];
+    if (k < kShownRows)
+      pairs +=
+          cat("  ", regions.pair.first, " | ", regions.pair.second, ": ", regions.reason, "\n");
+  }
+  if (explanation.unjoined.empty()) return "";
+  std::string out = "regions of one plugin that are not joined (";
+  std::string rows = cat(explanation.unjoined.size(), ")\n");
+  for (const auto& [what, count] : causes)
+    rows += cat("  ", what.first, " is cut ", count, count == 1 ? " time" : " times", " by ",
+                what.second.empty() ? "calls" : what.second.text(), "\n");
+  out += rows + pairs;
+  if (explanation.unjoined.size() > kShownRows)
+    out += cat("  ... and ", explanation.unjoined.size() - kShownRows, " more; all with --json\n");
+  return out;
+}
+
 std::string op_text(const ExplainedOp& op) {
   std::string out =
       cat(op.placed.op, " \"", op.placed.name, "\": taken by ", taker_of(op),
@@ -184,7 +218,8 @@ std::string op_text(const ExplainedOp& op) {
   }
   out += "\n";
   for (const Opinion& opinion : op.opinions)
-    out += cat("  ", opinion.plugin, ": ", verdict_text(opinion.kind), ": ", opinion.reason, "\n");
+    out += cat("  ", opinion.plugin, ": ", verdict_text(opinion.kind), ": ", opinion.reason, "\n",
+               misses_text(opinion));
   if (!op.by_priority.empty()) out += cat("  by priority it would run on ", op.by_priority, "\n");
   return out;
 }
@@ -214,13 +249,14 @@ std::string whole_text(const Explanation& explanation, const ExplainFlags& optio
   for (const RemovedOp& op : explanation.removed) removed.add(op);
   return header(options, explanation, facts) + choice_text(explanation) +
          plugin_table(explanation.placement, "(no plugin)") + groups.text() + removed.text() +
-         border_text(explanation.placement) + "next: --op NAME (all verdicts) | --json\n";
+         unjoined_text(explanation) + border_text(explanation.placement) +
+         "next: --op NAME (all verdicts) | --json\n";
 }
 
 Result<int> run_explain(const ExplainFlags& options, const cli::CommonOptions& common) {
   if (options.placement)
     return run_explain_placement(options.model, options.op, options.diff, common);
-  BYOC_TRY(const Explained explained, explain_file(options.model));
+  BYOC_TRY(const Explained explained, explain_file(options.model, options.op));
   if (!options.diff.empty())
     return run_explain_diff(options.diff, options.model, json_of(explained, options.model), common);
   const Explanation& explanation = explained.explanation;

@@ -5,6 +5,8 @@
 #include "byoc/base/json.h"
 #include "byoc/runtime/sizes.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/fitness/fitness.h"
+#include "core/tools/model/model_options.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -38,6 +40,37 @@ std::string tensors_text(const char* what, const std::vector<NamedTensor>& tenso
   std::string out;
   for (const NamedTensor& tensor : tensors)
     out += cat("  ", what, " ", tensor.name, " ", tensor.type, "\n");
+  return out;
+}
+
+struct InspectFlags {
+  std::string path;
+  PluginFlags plugins;
+  bool here = false;
+};
+
+Json fitness_json(const Fitness& fitness) {
+  Json obstacles = Json::array();
+  for (const Status& obstacle : fitness.obstacles) {
+    obstacles.push_back({{"where", obstacle.where()},
+                         {"slug", obstacle.slug()},
+                         {"message", obstacle.message()},
+                         {"help", obstacle.help()}});
+  }
+  return {{"can_run", fitness.can_run()},
+          {"by_fallback", fitness.by_fallback},
+          {"obstacles", obstacles},
+          {"remarks", fitness.remarks}};
+}
+
+std::string fitness_text(const Fitness& fitness) {
+  std::string out = cat("can run here: ", fitness.can_run() ? "yes" : "no",
+                        fitness.by_fallback ? ", by its fallback\n" : "\n");
+  for (const Status& obstacle : fitness.obstacles) {
+    out += cat("  ", obstacle.where(), ": ", obstacle.message(), "\n");
+    if (!obstacle.help().empty()) out += cat("    help: ", obstacle.help(), "\n");
+  }
+  for (const std::string& remark : fitness.remarks) out += cat("  ", remark, "\n");
   return out;
 }
 
@@ -82,16 +115,30 @@ std::string size_text(const SizedExecutable& size) {
   return out + table.text();
 }
 
-Result<int> run_inspect(const std::string& path, const cli::CommonOptions& common) {
+Result<PluginSearch> search_of(const PluginFlags& flags) {
+  PluginSearch search = default_plugin_search();
+  search.files.insert(search.files.begin(), flags.files.begin(), flags.files.end());
+  for (const std::string& text : flags.options)
+    BYOC_TRY_STATUS(cli::add_plugin_option(text, search));
+  return search;
+}
+
+Result<int> run_inspect(const InspectFlags& flags, const cli::CommonOptions& common) {
+  const std::string& path = flags.path;
+  BYOC_TRY(const PluginSearch search, search_of(flags.plugins));
   BYOC_TRY(const std::vector<SizedExecutable> sizes, load_artifact_sizes(path));
   if (Status same = check_contents(sizes); !same.ok()) return std::move(same).at(path);
+  const std::vector<Fitness> fitness = fitness_of(sizes, search);
   const Constants constants = constants_of(sizes);
   const std::string& producer = sizes[0].executable.producer;
   std::string text = cat(path, ", written by ", producer, "; every byte has its hash\n");
   Json json = Json::array();
-  for (const SizedExecutable& size : sizes) {
-    text += size_text(size);
-    json.push_back(size_json(size));
+  bool can_run = true;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    text += size_text(sizes[k]) + fitness_text(fitness[k]);
+    json.push_back(size_json(sizes[k]));
+    json.back()["here"] = fitness_json(fitness[k]);
+    can_run = can_run && fitness[k].can_run();
   }
   text += cat(constants.count, " constants, ", cli::format_mib(constants.bytes), "\n");
   cli::print_text(text, common);
@@ -101,19 +148,25 @@ Result<int> run_inspect(const std::string& path, const cli::CommonOptions& commo
                                    {"constants", constants.count},
                                    {"constant_bytes", constants.bytes},
                                    {"sizes", json}}));
-  return static_cast<int>(cli::kDone);
+  return static_cast<int>(flags.here && !can_run ? cli::kFailed : cli::kDone);
 }
 
 }  // namespace
 
 cli::Command inspect_command(const cli::CommonOptions& common) {
-  auto path = std::make_shared<std::string>();
+  auto flags = std::make_shared<InspectFlags>();
   cli::Command command;
   command.name = "inspect";
-  command.about = "check a compiled model byte for byte, and print what it holds";
-  command.examples = {{"byoc inspect net.byoc", "inputs, outputs, plugins; an error for damage"}};
-  command.options = {{"FILE.byoc", "", "what `byoc compile` wrote", path.get(), true}};
-  command.run = [path, &common] { return run_inspect(*path, common); };
+  command.about =
+      "check a compiled model byte for byte, print what it holds, and if it can run here";
+  command.examples = {
+      {"byoc inspect net.byoc", "inputs, outputs, plugins; an error for damage"},
+      {"byoc inspect net.byoc --here", "exit code 1 when it cannot run here; no plugin is loaded"}};
+  command.options = {
+      {"FILE.byoc", "", "what `byoc compile` wrote", &flags->path, true},
+      {"--here", "", "exit with code 1 when it cannot run on this machine", &flags->here}};
+  add_plugin_options(command, flags->plugins);
+  command.run = [flags, &common] { return run_inspect(*flags, common); };
   return command;
 }
 

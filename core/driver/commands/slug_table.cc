@@ -177,6 +177,9 @@ constexpr SlugRow kRows[] = {
     {"missing-plugin",
      "The plugin that compiled a part of the model is not there. Install it, or compile again "
      "without it."},
+    {"missing-weights",
+     "The artifact was compiled with --no-weights, and the file of the model that has them is not "
+     "there. Copy it beside the artifact, or set BYOC_WEIGHTS to its folder."},
     {"model-file", "The model cannot be found or read. The message has what is wrong."},
     {"native-module",
      "Machine code of an artifact cannot be loaded. Compile the model again on this machine."},
@@ -229,6 +232,9 @@ constexpr SlugRow kRows[] = {
      "ONNX Runtime compiles a group of nodes that byoc has not offered. Report the model."},
     {"ort-table", "ONNX Runtime lacks a function that byoc needs. Use a published build."},
     {"ort-too-old", "ONNX Runtime is too old. Install version 1.23 or a newer one."},
+    {"other-weights",
+     "The artifact was compiled with --no-weights, and the file of the model has other bytes now. "
+     "Use the file that was compiled, or compile the model again."},
     {"out-of-range", "A number or an index is outside of its range. The message has both."},
     {"output", "A result cannot be written to the standard output. Free space there."},
     {"outside-write",

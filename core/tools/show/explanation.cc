@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "core/tools/show/op_trace.h"
@@ -187,6 +188,110 @@ Status add_priorities(const IRModule& module, const BuildOptions& options,
   return {};
 }
 
+/// Keeps the modules that reasons are read from: before matches were sought, and with the regions.
+class Snapshots {
+ public:
+  Instrument instrument() {
+    return {.before =
+                [this](const Pass& pass, const IRModule& module) {
+                  const bool is_first =
+                      pass.name == "merge_composites" || pass.name == "annotate_target";
+                  if (is_first && !unmatched) unmatched = module;
+                },
+            .after = [this](const Pass& pass, const IRModule&, const IRModule& after,
+                            uint64_t) -> Status {
+              if (pass.name == "partition_graph" && !partitioned) partitioned = after;
+              return {};
+            }};
+  }
+  std::optional<IRModule> unmatched, partitioned;
+};
+
+std::string unjoined_text(const UnjoinedRegions& found) {
+  const UnjoinedPair& pair = found.pair;
+  std::string ops;
+  for (const UnjoinedRegions::Between& op : found.through) {
+    ops += cat(ops.empty() ? "" : ", ", op.op, op.op.empty() ? "" : " ", "\"", op.name, "\"");
+    if (!op.reason.empty()) ops += cat(" (", pair.plugin, ": ", op.reason, ")");
+  }
+  switch (pair.why) {
+    case UnjoinedPair::kBetween:
+      return cat("between them: ", ops);
+    case UnjoinedPair::kAround:
+      return cat("a value leaves the first and comes back to the second through ", ops);
+    case UnjoinedPair::kOps:
+      return cat("together they have ", pair.has, " ops, at most ", pair.limit, " fit");
+    case UnjoinedPair::kBytes:
+      return cat("together they have ", pair.has, " bytes, at most ", pair.limit, " fit");
+    case UnjoinedPair::kUnconnected:
+      return cat("no value goes from one to the other, and ", pair.plugin,
+                 " has no flag BYOC_PLUGIN_HORIZONTAL");
+    case UnjoinedPair::kOptimisation:
+      return "-O0 joins no regions";
+    case UnjoinedPair::kSearch:
+      break;
+  }
+  return "nothing forbids it: the search for regions has not joined them";
+}
+
+/// Returns the pairs with the ops between them as the model names them.
+std::vector<UnjoinedRegions> unjoined_in(const IRModule& partitioned, const PassContext& context,
+                                         const OpTrace& trace, const Explanation& explained) {
+  std::unordered_map<uint32_t, const ExplainedOp*> by_loc;
+  for (const ExplainedOp& op : explained.ops) by_loc.emplace(op.label.id(), &op);
+  std::vector<UnjoinedRegions> out;
+  for (UnjoinedPair& pair : unjoined_regions(partitioned, *context.plugins, context.level)) {
+    UnjoinedRegions& row = out.emplace_back();
+    row.pair = std::move(pair);
+    for (Symbol loc : row.pair.through) {
+      const uint32_t label = trace.labels().find(loc);
+      if (label == OpLabels::kNone) {
+        row.through.push_back({{}, loc, ""});
+        continue;
+      }
+      UnjoinedRegions::Between op{trace.labels().ops()[label].op, trace.labels().ops()[label].name,
+                                  ""};
+      auto known = by_loc.find(loc.id());
+      for (size_t k = 0; known != by_loc.end() && k < known->second->opinions.size(); ++k) {
+        const Opinion& opinion = known->second->opinions[k];
+        if (opinion.plugin == row.pair.plugin) op.reason = opinion.reason.str();
+      }
+      row.through.push_back(std::move(op));
+    }
+    row.reason = unjoined_text(row);
+  }
+  return out;
+}
+
+/// Adds the tests of patterns that failed to the opinions about the ops of that name.
+void add_misses(const IRModule& unmatched, const PassContext& context, Symbol selected,
+                Explanation& out) {
+  std::map<Symbol, ExplainedOp*> wanted;  // by loc
+  for (ExplainedOp& op : out.ops)
+    if (op.placed.name == selected) wanted.emplace(op.label, &op);
+  std::map<std::string, PatternTests> tests;
+  for (const auto& [name, function] : unmatched.functions) {
+    const UseCounts uses(function);
+    for (uint32_t node = 0; node < function.nodes.size(); ++node) {
+      auto op = wanted.find(function.nodes[node].loc);
+      if (op == wanted.end()) continue;
+      for (Opinion& opinion : op->second->opinions) {
+        const Plugin* plugin = context.plugins->find(opinion.plugin.str());
+        if (opinion.kind != Opinion::kRefused || plugin == nullptr) continue;
+        auto& plugins_tests = tests.try_emplace(plugin->id(), *plugin).first->second;
+        opinion.patterns = plugins_tests.first_failures(function, uses, node);
+      }
+    }
+  }
+}
+
+void add_reasons(const Snapshots& from, const PassContext& context, const OpTrace& trace,
+                 Symbol selected, Explanation& out) {
+  if (!context.plugins) return;
+  if (from.partitioned) out.unjoined = unjoined_in(*from.partitioned, context, trace, out);
+  if (from.unmatched && !selected.empty()) add_misses(*from.unmatched, context, selected, out);
+}
+
 std::vector<std::string> choices_in(const Report& report) {
   std::vector<std::string> out;
   for (const Report::Remark& remark : report.remarks) {
@@ -210,11 +315,13 @@ std::vector<std::string> warnings_in(const Report& report) {
 
 }  // namespace
 
-Result<Explanation> explain(IRModule module, BuildOptions options) {
+Result<Explanation> explain(IRModule module, BuildOptions options, Symbol selected) {
   Report report;
   options.report = &report;
   OpTrace trace;
+  Snapshots snapshots;
   options.instruments.push_back(trace.instrument());
+  options.instruments.push_back(snapshots.instrument());
   module = with_names(std::move(module));
   BYOC_TRY(PassContext context, make_context(module, options));
   std::vector<Pass> passes = trace.with_labels(Pipeline::whole(context));
@@ -243,6 +350,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options) {
   for (uint32_t label = 0; label < trace.removals().size(); ++label) {
     if (!trace.removals()[label].pass.empty()) out.removed.push_back(removed_op(trace, label));
   }
+  add_reasons(snapshots, context, trace, selected, out);
   return out;
 }
 

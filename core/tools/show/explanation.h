@@ -2,6 +2,7 @@
 #pragma once
 // Explains for each op of a model which plugin runs it, and why the others do not.
 #include "byoc/compile.h"
+#include "core/tools/reasons/unjoined.h"
 #include "core/tools/show/opinions.h"
 #include "core/tools/show/placement.h"
 
@@ -28,10 +29,23 @@ struct RemovedOp {
   std::string reason;
 };
 
+/// Two regions of one plugin that are not one.
+struct UnjoinedRegions {
+  UnjoinedPair pair;
+  std::string reason;
+  /// The ops of `pair.through` as the model names them, with the reasons of the regions' plugin.
+  struct Between {
+    Symbol op, name;
+    std::string reason;
+  };
+  std::vector<Between> through;
+};
+
 struct Explanation {
   Placement placement;  // of the ops of the model that run; the regions are the compiled functions
   std::vector<ExplainedOp> ops;
   std::vector<RemovedOp> removed;
+  std::vector<UnjoinedRegions> unjoined;  // in the order of functions and of regions
   std::vector<RunOp> added;           // ops that passes add and that come from no op of the model
   std::vector<std::string> plugins;   // in the order of priority, default codegens last
   std::vector<std::string> choices;   // by cost: the plan, or what is predicted for each function
@@ -42,6 +56,7 @@ struct Explanation {
 /// Runs the pipeline of build() on `module` with an instrument, and collects the plugins' remarks.
 /// Ops are identified by node, since names need not be unique. Errors: those of the passes up to
 /// partition_graph; `uncompiled` has those of later ones. Cost: a build, and O(nodes) per pass.
-Result<Explanation> explain(IRModule module, BuildOptions options);
+/// `selected`: the ops of this name also have the tests of patterns that failed.
+Result<Explanation> explain(IRModule module, BuildOptions options, Symbol selected = {});
 
 }  // namespace byoc::driver

@@ -14,9 +14,11 @@ Json op_json(const ExplainedOp& op) {
   Json opinions = Json::array(), runs = Json::array();
   for (const RunOp& run : op.runs) runs.push_back(run_json(run));
   for (const Opinion& o : op.opinions) {
-    opinions.push_back({{"plugin", o.plugin.text()},
-                        {"verdict", verdict_text(o.kind)},
-                        {"reason", o.reason.text()}});
+    Json& opinion = opinions.emplace_back(Json{{"plugin", o.plugin.text()},
+                                               {"verdict", verdict_text(o.kind)},
+                                               {"reason", o.reason.text()}});
+    for (const PatternMiss& miss : o.patterns)
+      opinion["patterns"].push_back({{"pattern", miss.pattern}, {"test", miss.test}});
   }
   return {{"op", op.placed.op.text()},
           {"name", op.placed.name.text()},
@@ -32,6 +34,18 @@ Json op_json(const ExplainedOp& op) {
 Json removed_json(const RemovedOp& op) {
   return {{"op", op.op.text()},     {"name", op.name.text()}, {"how", op.how.text()},
           {"pass", op.pass.text()}, {"into", op.into.text()}, {"reason", op.reason}};
+}
+
+Json unjoined_json(const UnjoinedRegions& regions) {
+  Json through = Json::array();
+  for (const UnjoinedRegions::Between& op : regions.through)
+    through.push_back({{"op", op.op.text()}, {"name", op.name.text()}, {"reason", op.reason}});
+  return {{"plugin", regions.pair.plugin.text()},
+          {"first", regions.pair.first.text()},
+          {"second", regions.pair.second.text()},
+          {"why", why_text(regions.pair.why)},
+          {"reason", regions.reason},
+          {"through", through}};
 }
 
 }  // namespace
@@ -75,7 +89,9 @@ Json explanation_json(const Explanation& explanation, const ModelOptions& option
   json["order"] = explanation.plugins;
   json["choices"] = explanation.choices;
   json["uncompiled"] = explanation.uncompiled;
-  for (const char* list : {"ops", "removed", "added"}) json[list] = Json::array();
+  for (const char* list : {"unjoined", "ops", "removed", "added"}) json[list] = Json::array();
+  for (const UnjoinedRegions& regions : explanation.unjoined)
+    json["unjoined"].push_back(unjoined_json(regions));
   auto is_wanted = [&, selected = Symbol(only_op)](Symbol name) {
     return only_op.empty() || name == selected;
   };

@@ -2,6 +2,7 @@
 #pragma once
 // Collects the opinion of each plugin about an op from the remarks of one run of the pipeline.
 #include "byoc/compile.h"
+#include "core/tools/reasons/mismatch.h"
 #include "core/tools/show/op_labels.h"
 #include "core/tools/show/placement.h"
 
@@ -19,6 +20,8 @@ struct Opinion {
   };
   Kind kind = kRefused;
   Symbol plugin, reason;
+  /// kRefused, of the op that was selected: the patterns with the op, and the tests that failed.
+  std::vector<PatternMiss> patterns = {};
 };
 
 /// Returns the reason for which plugins other than `plugin` do not run an op.

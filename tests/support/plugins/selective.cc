@@ -403,4 +403,4 @@ class Selective : public Plugin {
 }  // namespace
 
 BYOC_PLUGIN(Selective, ID, "1.0.0", .flags = FLAGS, .max_ops = MAX_OPS, .max_bytes = MAX_BYTES,
-            .kept_compiles = KEPT, .parallel_compiles = PARALLEL)
+            .kept_compiles = KEPT, .parallel_compiles = PARALLEL, .weights_as_inputs = WEIGHTS)

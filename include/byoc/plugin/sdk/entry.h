@@ -25,6 +25,9 @@ struct PluginTraits {
   bool kept_compiles = false;
   /// Another one: several threads may call `compile` of one instance at once.
   bool parallel_compiles = false;
+  /// A third one: what takes a function with constants of more than 64 elements also takes it with
+  /// inputs in their place. Functions that differ in these alone are compiled once.
+  bool weights_as_inputs = false;
 };
 
 namespace detail {
@@ -36,7 +39,7 @@ struct ManifestNote {
   uint32_t name_bytes, text_bytes, type;
   char name[(sizeof BYOC_MANIFEST_NOTE_NAME + 3) / 4 * 4];
   char json[(N +
-             sizeof ",\"kept_compiles\":true,\"parallel_compiles\":true,"
+             sizeof ",\"kept_compiles\":true,\"parallel_compiles\":true,\"weights_as_inputs\":true,"
                     "\"priority\":-9223372036854775808}" +
              3) /
             4 * 4];
@@ -55,6 +58,7 @@ consteval ManifestNote<N> manifest_note(const char (&members)[N], const PluginTr
   append({members, N - 1});
   if (traits.kept_compiles) append(",\"kept_compiles\":true");
   if (traits.parallel_compiles) append(",\"parallel_compiles\":true");
+  if (traits.weights_as_inputs) append(",\"weights_as_inputs\":true");
   append(priority < 0 ? ",\"priority\":-" : ",\"priority\":");
   char digits[20] = {};
   size_t n = sizeof digits;
