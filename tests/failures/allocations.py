@@ -10,13 +10,18 @@ MODEL = "fn main(%x: f32[8,16]) {\n  %w = const(0.0) : f32[8,16]\n  %0 = add(%x,
 
 
 def main(build, folder, program, *most):
-    folder = Path(folder).resolve()
+    build, folder = Path(build).resolve(), Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "m.ir").write_text(MODEL)
     env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), BYOC_TUNING_PATH="", BYOC_PLUGIN_PATH="")
-    subprocess.run([Path(build).resolve() / "bin/byoc", "compile", "m.ir", "--compiler", "llvm", "-o", "m.byoc", "-q"],
-                   cwd=folder, env=env, check=True)
-    return subprocess.run([Path(program).resolve(), "m.byoc", "-", *most], cwd=folder, env=env, check=False).returncode
+    failed = False
+    for compiler, plugin in (("llvm", "-"), ("json", build / "lib/byoc/plugins/libbyoc_json.so")):
+        print(compiler, flush=True)
+        artifact = f"{compiler}.byoc"
+        subprocess.run([build / "bin/byoc", "compile", "m.ir", "--compiler", compiler, "-o", artifact, "-q"],
+                       cwd=folder, env=env, check=True)
+        failed |= subprocess.run([Path(program).resolve(), artifact, plugin, *most], cwd=folder, env=env, check=False).returncode != 0
+    return failed
 
 
 if __name__ == "__main__":
