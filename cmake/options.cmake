@@ -33,7 +33,8 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
-add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers -fno-gnu-unique)
+# clang makes no unique symbols, and has no such flag.
+add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
 foreach(sanitizer IN LISTS BYOC_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${sanitizer})
@@ -44,7 +45,8 @@ endif()
 if("address" IN_LIST BYOC_SANITIZE)
   add_compile_options(-O1)                                  # a quarter of the time that -O2 takes to build
   # gcc 12 misreads LLVM's `operator new` with a placement, and the states of std::regex.
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete> -Wno-maybe-uninitialized)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>
+    $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if("undefined" IN_LIST BYOC_SANITIZE)                     # address checks these, too; x86 has no alignment traps
     add_compile_options(-fno-sanitize=null,object-size,alignment)
   endif()

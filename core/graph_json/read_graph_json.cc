@@ -114,14 +114,20 @@ bool GraphReader::on_end(int depth, Json& parsed) {
   return true;
 }
 
+/// Compares without a Json of `text`: that comparison allocates and is noexcept.
+bool is_text(const Json& value, std::string_view text) {
+  const auto* own = value.get_ptr<const std::string*>();
+  return own != nullptr && *own == text;
+}
+
 void GraphReader::on_member(const std::string& name, const Json& value) {
   if (name == "format") {
-    has_format_ = value == "byoc.graph";
+    has_format_ = is_text(value, "byoc.graph");
   } else if (name == "version") {
     if (value != 1) throw BadGraph(cat("version ", value.dump(), ", this build reads 1"));
   } else if (name == "requires") {
     for (const Json& feature : value) {
-      if (feature != "loops")
+      if (!is_text(feature, "loops"))
         throw BadGraph(cat("it requires ", feature.dump(), ", which this build does not support"));
       requires_loops_ = true;
     }

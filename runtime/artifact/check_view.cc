@@ -22,7 +22,8 @@ std::string describe(const DLTensor& view) {
       cat("DLPack type ", view.dtype.code, "/", view.dtype.bits, "/", view.dtype.lanes);
   if (dtype.ok()) name = cat(*dtype);
   else if (is_bool(view.dtype)) name = cat(DType::kBool);
-  TensorSpec spec{DType::kU8, {view.shape, view.shape + std::max(view.ndim, 0)}};
+  constexpr int32_t kMostShown = 64;  // dims; a rank may be any number
+  TensorSpec spec{DType::kU8, {view.shape, view.shape + std::clamp(view.ndim, 0, kMostShown)}};
   return name + cat(spec).substr(dtype_name(DType::kU8).size());
 }
 
@@ -49,6 +50,11 @@ Status check_type(const char* kind, const DLTensor& view, const NamedTensor& wan
     return refuse(kind, "data",
                   cat("\"", wanted.name, "\" is on device ", int{view.device.device_type},
                       ", expected the CPU's memory"));
+  }
+  if (view.shape == nullptr && view.ndim > 0) {
+    return refuse(kind, "shape",
+                  cat("\"", wanted.name, "\" has ", view.ndim,
+                      " dims whose extents are NULL, the model expects ", wanted.type));
   }
   DLDataType dtype = to_dlpack(wanted.type.dtype);
   const bool same =

@@ -104,7 +104,9 @@ Status OpenSizes::read(std::span<const DLTensor> inputs, std::span<int64_t> size
   std::array<size_t, 64> from{};  // the input that gave a size first
   for (const Source& source : sources_) {
     const DLTensor& view = inputs[source.input];
-    if (view.ndim < 0 || source.dim >= static_cast<size_t>(view.ndim)) continue;  // refused later
+    const bool has_dim =
+        view.shape != nullptr && view.ndim >= 0 && source.dim < static_cast<size_t>(view.ndim);
+    if (!has_dim) continue;  // refused later
     const int64_t extent = view.shape[source.dim];
     const OpenSize& size = sizes_[source.size];
     int64_t& known = sizes[source.size];
@@ -138,6 +140,7 @@ bool OpenSizes::has_numbers(std::span<const DLTensor> views) const {
   for (size_t k = 0; k < views.size(); ++k) {
     const TensorSpec& type = inputs_[k].type;
     if (views[k].ndim < 0 || static_cast<size_t>(views[k].ndim) != type.dims.size()) return false;
+    if (views[k].shape == nullptr && !type.dims.empty()) return false;
     for (size_t d = 0; d < type.dims.size(); ++d)
       if (!type.is_open(d) && views[k].shape[d] != type.dims[d]) return false;
   }

@@ -14,6 +14,8 @@ using Bytes = std::span<const std::byte>;
 /// pages when the last holder of the buffer is gone. A page shared with a neighbouring section is
 /// read again from the file when that section is next read.
 struct MappedSection {
+  MappedSection(std::shared_ptr<const MappedFile> file, Bytes bytes)
+      : file(std::move(file)), bytes(bytes) {}
   std::shared_ptr<const MappedFile> file;
   Bytes bytes;
   ~MappedSection() { release_pages(bytes); }

@@ -10,7 +10,7 @@ namespace {
 std::string describe(std::span<const DLTensor> views, const std::vector<NamedTensor>& inputs) {
   std::string out;
   for (size_t k = 0; k < inputs.size(); ++k) {
-    const int32_t rank = std::max(views[k].ndim, 0);
+    const int32_t rank = views[k].shape == nullptr ? 0 : std::max(views[k].ndim, 0);
     TensorSpec given{inputs[k].type.dtype, {views[k].shape, views[k].shape + rank}};
     out += cat(out.empty() ? "" : ", ", inputs[k].name, " ", given);
   }

@@ -263,7 +263,7 @@ constexpr int kSlots = 32, kDeepest = 4;
 struct Slot {
   std::atomic<bool> is_taken{false};
   std::atomic<pid_t> owner{0};  // 0: `path` is not complete; a forked child removes nothing
-  char path[1024];
+  char path[1024] = {};
 };
 constinit Slot slots[kSlots];
 

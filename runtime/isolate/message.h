@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Messages between this process and one that runs a plugin: numbers, texts and bytes in order.
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

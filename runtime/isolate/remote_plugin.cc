@@ -262,8 +262,8 @@ Status RemotePlugin::try_load(const CompileResult& result,
     }
   }
   for (const auto& [name, contents] : result.module.packed) {
-    const auto found = std::ranges::find_if(
-        result.packed, [&](const auto& buffer) { return buffer->key() == contents; });
+    const auto found = std::ranges::find(result.packed, contents,
+                                         [](const auto& buffer) { return buffer->key(); });
     if (found != result.packed.end()) constants.push_back(*found);
   }
   BYOC_TRY(Loaded loaded, load(result.module, constants, options.threads, true, watch));

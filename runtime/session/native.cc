@@ -36,11 +36,20 @@ struct CpuFeature {
 };
 
 #if defined(__x86_64__)
-// Reads the bit of cpuid, as older compilers have no name for the feature.
+// Read bits of cpuid, as older compilers, and clang 14, have no name for these features.
 bool has_avxvnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __builtin_cpu_supports("avx2") != 0 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 &&
          (a >> 4 & 1) != 0;
+}
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("avx") != 0 && __get_cpuid(1, &a, &b, &c, &d) != 0 &&
+         (c >> 29 & 1) != 0;
+}
+bool has_lzcnt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) != 0 && (c >> 5 & 1) != 0;
 }
 #endif
 
@@ -52,7 +61,7 @@ std::span<const CpuFeature> cpu_features() {
       BYOC_FEATURE("sse2"),       BYOC_FEATURE("sse3"),      BYOC_FEATURE("ssse3"),
       BYOC_FEATURE("sse4.1"),     BYOC_FEATURE("sse4.2"),    BYOC_FEATURE("popcnt"),
       BYOC_FEATURE("avx"),        BYOC_FEATURE("avx2"),      BYOC_FEATURE("fma"),
-      BYOC_FEATURE("f16c"),       BYOC_FEATURE("lzcnt"),     BYOC_FEATURE("bmi"),
+      {"f16c", has_f16c()},       {"lzcnt", has_lzcnt()},    BYOC_FEATURE("bmi"),
       BYOC_FEATURE("bmi2"),       BYOC_FEATURE("avx512f"),   BYOC_FEATURE("avx512bw"),
       BYOC_FEATURE("avx512cd"),   BYOC_FEATURE("avx512dq"),  BYOC_FEATURE("avx512vl"),
       BYOC_FEATURE("avx512vnni"), {"avxvnni", has_avxvnni()}};

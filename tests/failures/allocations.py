@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""allocations.py BUILD FOLDER PROGRAM [MOST]: compiles a model by llvm, and lets every allocation of its runs fail by PROGRAM."""
+"""allocations.py BUILD FOLDER PROGRAM [MOST]: compiles a model by llvm and json, and lets every allocation of its runs fail by PROGRAM."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +10,27 @@ from pathlib import Path
 MODEL = "fn main(%x: f32[8,16]) {\n  %w = const(0.0) : f32[8,16]\n  %0 = add(%x, %w)\n  %1 = relu(%0)\n  return %1\n}\n"
 
 
+# Single allocations that json keeps where the n-th one fails: 4 places, twice each. Its process goes on.
+MOST_LOST = {"llvm": 0, "json": 8}
+
+
 def main(build, folder, program, *most):
-    folder = Path(folder).resolve()
+    build, folder = Path(build).resolve(), Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "m.ir").write_text(MODEL)
     env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), BYOC_TUNING_PATH="", BYOC_PLUGIN_PATH="")
-    subprocess.run([Path(build).resolve() / "bin/byoc", "compile", "m.ir", "--compiler", "llvm", "-o", "m.byoc", "-q"],
-                   cwd=folder, env=env, check=True)
-    return subprocess.run([Path(program).resolve(), "m.byoc", "-", *most], cwd=folder, env=env, check=False).returncode
+    failed = False
+    for compiler, plugin in (("llvm", "-"), ("json", build / "lib/byoc/plugins/libbyoc_json.so")):
+        artifact = f"{compiler}.byoc"
+        subprocess.run([build / "bin/byoc", "compile", "m.ir", "--compiler", compiler, "-o", artifact, "-q"],
+                       cwd=folder, env=env, check=True)
+        ran = subprocess.run([Path(program).resolve(), artifact, plugin, *most], cwd=folder, env=env, check=False,
+                             capture_output=True, text=True, errors="replace")
+        print(f"{compiler}:\n{ran.stdout}{ran.stderr}", flush=True)
+        faults = sum(map(int, re.findall(r"(\d+) faults", ran.stdout)))
+        lost = len(re.findall(r": 1 allocations are lost", ran.stdout))
+        failed |= ran.returncode not in (0, 1) or faults > lost or lost > MOST_LOST[compiler]
+    return failed
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ import time
 from commands import COMMANDS, Place, digest, is_crash
 
 KINDS = ("eio", "enospc", "short", "full", "vanish")
-# LLVM's linker ends the process, with 1 and no text, where it cannot rename its output in the folder of temporary files.
-MOST_SILENT = 1
 
 
 def calls_of(place, words, shim):
@@ -51,7 +49,7 @@ def fault_of(place, name, words, output, ran):
 def try_kind(place, name, kind, total, options):
     words, output = COMMANDS[name]
     step = max(1, total // options.most) if options.most else 1
-    faults, refused, tried, silent, errors = [], 0, 0, 0, set()
+    faults, refused, tried, errors = [], 0, 0, set()
     for at in range(1, total + 1, step):
         place.clean(keeps_cache=kind != "vanish")
         if kind == "vanish":
@@ -66,9 +64,7 @@ def try_kind(place, name, kind, total, options):
         tried, refused = tried + 1, refused + (ran.returncode != 0)
         errors.update(re.findall(r"error\[([a-z0-9-]+)\]", ran.stderr))
         fault = fault_of(place, name, words, output, ran)
-        if fault and ran.returncode == 1 and not ran.stderr and (silent := silent + 1) <= MOST_SILENT:
-            print(f"{name:8} {kind:7} at {at} the linker ended the process", flush=True)
-        elif fault:
+        if fault:
             faults.append(f"{name}, {kind} at {at}: {fault}")
         for path in place.folder.glob("out/*.tmp-*"):
             path.unlink()

@@ -1,50 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hostile_models.py BUILD FOLDER: compiles models that are each wrong in a way of their own.
+"""hostile_models.py BUILD FOLDER [--every N]: compiles models that are each wrong in a way of their own.
 
 Each must be refused with exit code 1 and a named error, or be compiled where that is right, within 10 s of a processor and 2 GiB: no crash,
 no hang, no defect of byoc. Prints one line per model that is not, and the slugs of the others.
 """
+import argparse
+import itertools
 import os
+import re
 import resource
 import shutil
-import struct
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-import numpy
-import onnx
 from onnx import TensorProto, helper
 
+from hostile_kinds import kinds
+from hostile_shapes import F, HUGE, I, info, model, node, tensor
+
 SECONDS, BYTES = 10, 2 << 30
-F, I = TensorProto.FLOAT, TensorProto.INT64
-HUGE = (1 << 63) - 1
-
-
-def info(name, shape=(2, 3), dtype=F):
-    return helper.make_tensor_value_info(name, dtype, shape)
-
-
-def tensor(name, values, dtype=I, dims=None):
-    return helper.make_tensor(name, dtype, dims if dims is not None else [len(values)], values)
-
-
-def model(nodes, inputs=None, outputs=None, initializers=(), opset=17, **more):
-    graph = helper.make_graph(nodes, "g", inputs if inputs is not None else [info("x")],
-                              outputs if outputs is not None else [info("y", None)], list(initializers))
-    out = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)], **more)
-    out.ir_version = 8
-    return out
-
-
-def node(op, inputs=("x",), outputs=("y",), **attributes):
-    return helper.make_node(op, list(inputs), list(outputs), **attributes)
 
 
 def with_ints(op, values, *before, dtype=I, **attributes):
-    """An op whose last input is a constant list of integers."""
     return model([node(op, [*before, "n"] if before else ["x", "n"], **attributes)], initializers=[tensor("n", values, dtype)])
 
 
@@ -350,46 +330,71 @@ def fault_of(ran, seconds, may_compile):
     return f"takes {seconds:.0f} s: {first}" if seconds > SECONDS else None
 
 
-def main(build, folder, only=None):
-    build, folder = Path(build).resolve(), Path(folder).resolve()
-    shutil.rmtree(folder, ignore_errors=True)
-    inside = folder / "models"
-    inside.mkdir(parents=True)
-    (folder / "secret.bin").write_bytes(bytes(24))
-    (inside / "short.bin").write_bytes(bytes(8))
-    (inside / "link.bin").symlink_to(folder / "secret.bin")
-    (inside / "zero").symlink_to("/dev/zero")
-    os.mkfifo(inside / "fifo")
-    (inside / "a").mkdir()
-    is_sanitized = "asan" in build.name
-    env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), BYOC_TUNING_PATH="", BYOC_BUG="0")
-    faults, slugs, count = [], Counter(), 0
-    for name, content, may_compile in models():
-        if only and only != name:
-            continue
-        if name == "million_nodes":
-            content = chain_of(200000)
+class Runner:
+    """Compiles models in a folder with files that external data could name."""
+
+    def __init__(self, options):
+        self.options, self.folder, self.inside = options, options.folder, options.folder / "models"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.inside.mkdir(parents=True)
+        (self.folder / "secret.bin").write_bytes(bytes(24))
+        (self.inside / "short.bin").write_bytes(bytes(8))
+        (self.inside / "link.bin").symlink_to(self.folder / "secret.bin")
+        (self.inside / "up").symlink_to("..")
+        (self.inside / "zero").symlink_to("/dev/zero")
+        os.mkfifo(self.inside / "fifo")
+        (self.inside / "a").mkdir()
+        self.is_sanitized = "asan" in options.build.name or "fuzz" in options.build.name
+        self.env = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), BYOC_TUNING_PATH="", BYOC_BUG="0")
+        self.faults, self.slugs, self.slowest = [], Counter(), []
+
+    def compile(self, name, content, may_compile):
         name = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:80]
-        path = inside / f"{name}.onnx"
+        path = self.inside / f"{name}.onnx"
         path.write_bytes(content if isinstance(content, bytes) else content.SerializeToString())
-        begin, count = processor_seconds(), count + 1
+        begin = processor_seconds()
+        words = [self.options.build / "bin/byoc", "compile", path, "-o", self.folder / "out.byoc"]
+        if self.options.compiler:
+            words += ["--compiler", self.options.compiler]
         try:
-            ran = subprocess.run([build / "bin/byoc", "compile", path, "--compiler", "json", "-o", folder / "out.byoc"], env=env,
-                                 capture_output=True, text=True, errors="replace", timeout=12 * SECONDS, check=False,
-                                 preexec_fn=None if is_sanitized else limit)
+            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=12 * SECONDS, check=False,
+                                 preexec_fn=None if self.is_sanitized else limit)
         except subprocess.TimeoutExpired:
-            faults.append(f"{name} does not end")
-            print(faults[-1], flush=True)
-            continue
-        fault = fault_of(ran, (processor_seconds() - begin) / (6 if is_sanitized else 1), may_compile)
+            self.note(f"{name} does not end")
+            return
+        seconds = processor_seconds() - begin
+        self.slowest = sorted([*self.slowest, (seconds, name)], reverse=True)[:5]
+        fault = fault_of(ran, seconds / (6 if self.is_sanitized else 1), may_compile)
         if fault:
-            faults.append(f"{name} {fault}")
-            print(faults[-1], flush=True)
-        slugs["compiled" if ran.returncode == 0 else ran.stderr.partition("error[")[2].partition("]")[0]] += 1
-    print(f"{count} models:", ", ".join(f"{slug} {n}" for slug, n in slugs.most_common()))
-    print(f"{len(faults)} faults" if faults else "each is refused by name, or compiled where that is right")
-    return bool(faults)
+            self.note(f"{name} {fault}")
+        else:
+            path.unlink()
+        self.slugs["compiled" if ran.returncode == 0 else ran.stderr.partition("error[")[2].partition("]")[0]] += 1
+
+    def note(self, fault):
+        self.faults.append(fault)
+        print(fault, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("build", "folder"):
+        parser.add_argument(name, type=lambda text: Path(text).resolve())
+    parser.add_argument("--only", default="", help="the models with such a name, a regular expression")
+    parser.add_argument("--every", type=int, default=1, help="of hostile_kinds.py: only each N-th model")
+    parser.add_argument("--first", type=int, default=0, help="of hostile_kinds.py: begins with the N-th")
+    parser.add_argument("--compiler", default="json", help="the plugins; empty: as byoc chooses them")
+    options = parser.parse_args()
+    runner = Runner(options)
+    many = ((*kind, True) for kind in itertools.islice(kinds(), options.first, None, options.every))
+    for name, content, may_compile in itertools.chain(models() if options.first == 0 else [], many):
+        if re.fullmatch(options.only or ".*", name, re.DOTALL):
+            runner.compile(name, chain_of(200000) if name == "million_nodes" else content, may_compile)
+    print(f"{sum(runner.slugs.values())} models:", ", ".join(f"{slug} {n}" for slug, n in runner.slugs.most_common()))
+    print("slowest:", *(f"{name} {seconds:.1f} s," for seconds, name in runner.slowest))
+    print(f"{len(runner.faults)} faults" if runner.faults else "each is refused by name, or compiled where that is right")
+    return bool(runner.faults)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

@@ -64,8 +64,8 @@ struct Work {
 }
 
 int run(const Work& work, const std::string& folder) {
-  void* shared = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return 2;
   auto& progress = *static_cast<Progress*>(shared);
   size_t faults = 0;
@@ -86,8 +86,7 @@ int run(const Work& work, const std::string& folder) {
   }
   std::printf("%-9s %llu mutants of %zu files, %llu accepted, %zu faults\n",
               work.target.name.c_str(), static_cast<unsigned long long>(progress.next),
-              work.seeds.size(),
-              static_cast<unsigned long long>(progress.accepted), faults);
+              work.seeds.size(), static_cast<unsigned long long>(progress.accepted), faults);
   return faults != 0;
 }
 

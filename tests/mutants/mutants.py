@@ -8,13 +8,14 @@ shared among the readers. Prints the counts, and the files of mutants that end a
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-SHARES = {"onnx": 5, "artifact": 3, "graph": 4, "pattern": 2, "log": 2, "ir": 4}
+SHARES = {"onnx": 5, "artifact": 3, "graph": 4, "pattern": 2, "log": 2, "ir": 4, "calls": 4}
 MOST_BYTES = 6000
 PATTERNS = [
     {"op": "relu", "args": [{"any": True, "as": "x"}]},
@@ -44,7 +45,7 @@ def graphs_of(byoc, model, folder, env):
 def seeds_of(build, source, folder):
     byoc = build / "bin/byoc"
     env = dict(os.environ, XDG_CACHE_HOME=str(folder / "cache"), BYOC_TUNING_PATH="")
-    seeds = {"onnx": small((source / "tests").rglob("*.onnx"))[::5], "ir": [], "artifact": [], "graph": [], "pattern": [], "log": []}
+    seeds = {"onnx": small((source / "tests").rglob("*.onnx"))[::5], "ir": [], "artifact": [], "graph": [], "pattern": [], "log": [], "calls": []}
     for k, text in enumerate(MODELS):
         model = folder / f"model{k}.ir"
         model.write_text(text)
@@ -66,6 +67,11 @@ def seeds_of(build, source, folder):
         path = folder / f"pattern{k}.json"
         path.write_text(json.dumps(pattern.get("dag", pattern)))
         seeds["pattern"].append(path)
+    draw = random.Random(53)
+    for k in range(40):  # calls of the C API: any bytes are some
+        path = folder / f"calls{k}"
+        path.write_bytes(draw.randbytes(1000))
+        seeds["calls"].append(path)
     for log in sorted((source / "share/byoc/tuning").glob("*.jsonl")):
         lines = log.read_text().splitlines(keepends=True)
         for k in range(0, len(lines), max(1, len(lines) // 8)):
@@ -100,7 +106,8 @@ def main():
             continue
         count = options.count * share // sum(SHARES.values())
         ran = subprocess.run([options.program, name, str(count), str(options.seed), plugin, options.folder / "faults", *seeds[name]],
-                             env=dict(os.environ, XDG_CACHE_HOME=str(options.folder / "cache")), check=False)
+                             env=dict(os.environ, XDG_CACHE_HOME=str(options.folder / "cache"), BYOC_MUTANT_PLUGIN=str(plugin),
+                                      BYOC_MUTANT_ARTIFACTS=":".join(map(str, seeds["artifact"]))), check=False)
         failed |= ran.returncode != 0
     return failed
 

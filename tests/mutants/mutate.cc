@@ -43,13 +43,27 @@ void change_bytes(Bytes& bytes, const Bytes& other, Draw& draw) {
   const size_t at = draw.below(bytes.size());
   const size_t n = 1 + draw.below(std::min<size_t>(64, bytes.size() - at));
   switch (draw.below(9)) {
-    case 0: bytes[at] = static_cast<char>(bytes[at] ^ (1 << draw.below(8))); break;
-    case 1: bytes[at] = draw.of(std::string_view("\0\xff\x7f\x80\x01\"[{}],:", 13)); break;
-    case 2: bytes.erase(at, n); break;
-    case 3: bytes.insert(at, bytes.substr(at, n)); break;
-    case 4: bytes.resize(at); break;
-    case 5: bytes.insert(at, n, bytes[at]); break;
-    case 6: bytes.replace(at, n, other.substr(draw.below(other.size()), n)); break;
+    case 0:
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << draw.below(8)));
+      break;
+    case 1:
+      bytes[at] = draw.of(std::string_view("\0\xff\x7f\x80\x01\"[{}],:", 13));
+      break;
+    case 2:
+      bytes.erase(at, n);
+      break;
+    case 3:
+      bytes.insert(at, bytes.substr(at, n));
+      break;
+    case 4:
+      bytes.resize(at);
+      break;
+    case 5:
+      bytes.insert(at, n, bytes[at]);
+      break;
+    case 6:
+      bytes.replace(at, n, other.substr(draw.below(other.size()), n));
+      break;
     default:
       if (!change_number(bytes, draw)) bytes[at] = static_cast<char>(draw.below(256));
   }

@@ -12,9 +12,23 @@ namespace {
 
 /// Returns a value that a place in a JSON text rarely expects.
 Json odd_value(Draw& draw) {
-  const Json values[] = {nullptr, true, -1, 0, 1, 1e308, 0.5, "", "%", std::string(300, 'x'),
-                         Json::array(), Json::object(), INT64_MAX, INT64_MIN, UINT64_MAX,
-                         "\x01\n", Json::array({Json::array({Json::array()})})};
+  const Json values[] = {nullptr,
+                         true,
+                         -1,
+                         0,
+                         1,
+                         1e308,
+                         0.5,
+                         "",
+                         "%",
+                         std::string(300, 'x'),
+                         Json::array(),
+                         Json::object(),
+                         INT64_MAX,
+                         INT64_MIN,
+                         UINT64_MAX,
+                         "\x01\n",
+                         Json::array({Json::array({Json::array()})})};
   return draw.of(values);
 }
 
@@ -33,7 +47,9 @@ Json::iterator child_of(Json& value, Draw& draw) {
 void change_value(Json& value, Draw& draw) {
   const bool has_children = value.is_structured() && !value.empty();
   switch (draw.below(has_children ? 4 : 1)) {
-    case 0: value = odd_value(draw); break;
+    case 0:
+      value = odd_value(draw);
+      break;
     case 1:
       if (value.is_array()) value.erase(draw.below(value.size()));
       else value.erase(child_of(value, draw).key());
@@ -101,15 +117,20 @@ std::vector<Field> fields_of(std::string_view message) {
       case 0:
         if (!read_varint(message, at, length)) return {};
         break;
-      case 1: at += 8; break;
-      case 5: at += 4; break;
+      case 1:
+        at += 8;
+        break;
+      case 5:
+        at += 4;
+        break;
       case 2:
         if (!read_varint(message, at, length)) return {};
         field.value = at;
         if (length > message.size() - at) return {};
         at += length;
         break;
-      default: return {};
+      default:
+        return {};
     }
     if (at > message.size()) return {};
     field.end = at;
@@ -125,9 +146,8 @@ Bytes with_value(const Field& field, const Bytes& value) {
 }  // namespace
 
 void change_protobuf(Bytes& message, Draw& draw) {
-  static constexpr uint64_t kOdd[] = {0,         1,          2,          7,        255,
-                                      1u << 31,  1ull << 32, 1ull << 62, ~0ull,    INT64_MAX,
-                                      1ull << 40};
+  static constexpr uint64_t kOdd[] = {0,          1,          2,     7,         255,       1u << 31,
+                                      1ull << 32, 1ull << 62, ~0ull, INT64_MAX, 1ull << 40};
   const std::vector<Field> fields = fields_of(message);
   if (fields.empty()) return change_bytes(message, message, draw);
   const Field& field = draw.of(fields);
@@ -141,15 +161,20 @@ void change_protobuf(Bytes& message, Draw& draw) {
   } else {
     const Bytes whole = message.substr(field.begin, field.end - field.begin);
     switch (draw.below(5)) {
-      case 0: break;  // removed
-      case 1: changed = whole + whole; break;
+      case 0:
+        break;  // removed
+      case 1:
+        changed = whole + whole;
+        break;
       case 2: {
         const Field& from = draw.of(fields);
         changed = message.substr(from.begin, from.end - from.begin);
         break;
       }
-      case 3: changed = varint((field.tag & 7) | (1 + draw.below(30)) << 3) +
-                        whole.substr(varint(field.tag).size()); break;
+      case 3:
+        changed = varint((field.tag & 7) | (1 + draw.below(30)) << 3) +
+                  whole.substr(varint(field.tag).size());
+        break;
       default:
         if ((field.tag & 7) == 0) changed = varint(field.tag) + varint(draw.of(kOdd));
         else if ((field.tag & 7) == 2) {
@@ -231,10 +256,15 @@ void change_artifact(Bytes& artifact, const Bytes& other, Draw& draw) {
   const size_t begin = std::min((kHeader + size + kAlign - 1) / kAlign * kAlign, artifact.size());
   Bytes sections = artifact.substr(begin);
   switch (draw.below(8)) {
-    case 0: change_bytes(manifest, other, draw); break;
+    case 0:
+      change_bytes(manifest, other, draw);
+      break;
     case 1:
-    case 2: change_section(manifest, sections, draw); break;
-    default: change_json(manifest, draw);
+    case 2:
+      change_section(manifest, sections, draw);
+      break;
+    default:
+      change_json(manifest, draw);
   }
   artifact = assembled(artifact, manifest, sections);
 }

@@ -107,8 +107,13 @@ bool make_value(const NamedTensor& tensor, Value& out) {
     elements *= dim;
   }
   out.data.resize(static_cast<size_t>(elements) * dtype_size(tensor.type.dtype) + 64);
-  out.view = {out.data.data(), {kDLCPU, 0}, static_cast<int32_t>(out.shape.size()),
-              to_dlpack(tensor.type.dtype), out.shape.data(), nullptr, 0};
+  out.view = {out.data.data(),
+              {kDLCPU, 0},
+              static_cast<int32_t>(out.shape.size()),
+              to_dlpack(tensor.type.dtype),
+              out.shape.data(),
+              nullptr,
+              0};
   return true;
 }
 
@@ -143,9 +148,10 @@ bool read_artifact(std::string_view bytes) {
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> all{
-      {"onnx", Target::kOnnx, read_onnx},    {"artifact", Target::kArtifact, read_artifact},
-      {"graph", Target::kJson, read_graph},  {"pattern", Target::kJson, read_pattern},
-      {"log", Target::kJson, read_log},      {"ir", Target::kText, read_ir}};
+      {"onnx", Target::kOnnx, read_onnx},   {"artifact", Target::kArtifact, read_artifact},
+      {"graph", Target::kJson, read_graph}, {"pattern", Target::kJson, read_pattern},
+      {"log", Target::kJson, read_log},     {"ir", Target::kText, read_ir},
+      {"calls", Target::kText, read_calls}};
   return all;
 }
 

@@ -21,7 +21,11 @@ struct Target {
   std::function<bool(std::string_view)> read;
 };
 
-/// Returns the readers: onnx, artifact, graph, pattern, log, ir.
+/// Decodes calls of the C API from the bytes, and makes them. The environment names what they use:
+/// BYOC_MUTANT_ARTIFACTS, files with colons between them, and BYOC_MUTANT_PLUGIN.
+bool read_calls(std::string_view bytes);
+
+/// Returns the readers: onnx, artifact, graph, pattern, log, ir, calls.
 const std::vector<Target>& targets();
 /// Returns the one of that name; null: none.
 const Target* find_target(std::string_view name);

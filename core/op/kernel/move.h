@@ -35,6 +35,15 @@ RefKernel strided_kernel(DType dtype, const std::vector<int64_t>& extents,
 RefKernel table_kernel(DType dtype, const std::vector<std::vector<int64_t>>& tables,
                        uint64_t fill = 0);
 
+/// Checks that a table of dim `d` of y has at most 2^26 entries, half a GiB. Errors:
+/// kUnimplemented. `op`: for the message.
+inline Status check_table(std::string_view op, TypeId y, size_t d) {
+  constexpr int64_t kMost = int64_t{1} << 26;
+  if (y->shape[d].extent() <= kMost) return {};
+  return unimplemented(
+      cat(op, ": the reference kernel has no dim longer than 2^26, dim ", d, " of ", y, " is"));
+}
+
 /// Returns the bytes of one element, in the low bytes.
 uint64_t bits_of(DType dtype, double value);
 

@@ -89,6 +89,8 @@ Result<RefKernel> reference_pad(Types in, Types out, const Attrs& attrs) {
   BYOC_CHECK(out[0]->shape.size() == tables.size(), in[0], " is padded to ", out[0]);
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
   for (size_t d = 0; d < tables.size(); ++d) {
+    BYOC_TRY_STATUS(check_table("pad", out[0], d));
+    tables[d].reserve(static_cast<size_t>(out[0]->shape[d].extent()));
     for (int64_t y = 0; y < out[0]->shape[d].extent(); ++y) {
       int64_t cell = source_cell(padding.mode, y - padding.begins[d], in[0]->shape[d].extent());
       BYOC_CHECK(cell < in[0]->shape[d].extent(), "cell ", cell, " of dim ", d, " of ", in[0]);

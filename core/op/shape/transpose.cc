@@ -121,6 +121,8 @@ Result<RefKernel> reference_tile(Types in, Types out, const Attrs&) {
   std::vector<std::vector<int64_t>> tables(strides.size());
   for (size_t d = 0; d < tables.size(); ++d) {
     BYOC_CHECK(in[0]->shape[d].extent() > 0, in[0], " is repeated to ", out[0]);
+    BYOC_TRY_STATUS(check_table("tile", out[0], d));
+    tables[d].reserve(static_cast<size_t>(out[0]->shape[d].extent()));
     for (int64_t y = 0; y < out[0]->shape[d].extent(); ++y) {
       tables[d].push_back(y % in[0]->shape[d].extent() * strides[d]);
     }

@@ -297,6 +297,8 @@ RefKernel interpolating_kernel(std::vector<AxisTaps> dims, std::vector<int64_t> 
 
 Result<RefKernel> reference_resize(Types in, Types out, const Attrs& attrs) {
   if (count(out[0]) == 0) return RefKernel([](const void* const*, void* const*) {});
+  for (size_t d = 0; d < out[0]->shape.size(); ++d)
+    BYOC_TRY_STATUS(check_table("resize", out[0], d));
   if (attrs.s("mode", "nearest") == "nearest") return nearest_kernel(in[0], out[0], attrs);
   std::vector<int64_t> strides = row_major_strides(static_extents(in[0]->shape));
   std::vector<AxisTaps> dims;

@@ -22,6 +22,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Target/TargetMachine.h"
 
 LLD_HAS_DRIVER(elf)
@@ -109,9 +110,19 @@ class HostSignals {
   stack_t stack_ = {};
 };
 
+/// Makes errors from which lld cannot go on return from it. Without, such an error ends the
+/// process: lld's driver prepares a way back, which has no effect until it is enabled. Its signal
+/// handlers belong to the whole process, and pass signals of other threads on.
+class RecoverFromFatalErrors {
+ public:
+  RecoverFromFatalErrors() { llvm::CrashRecoveryContext::Enable(); }
+  ~RecoverFromFatalErrors() { llvm::CrashRecoveryContext::Disable(); }
+};
+
 /// Runs lld on a thread of its own and waits for it: lld allocates in thread-local arenas, which
 /// are freed when their thread ends, and grow by 7 KiB with each link until then.
 lld::Result run_lld(const std::vector<const char*>& arguments, llvm::raw_ostream& stream) {
+  const RecoverFromFatalErrors recover;
   lld::Result result{1, true};
   std::jthread([&] {
     result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});

@@ -3,7 +3,29 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <new>
 #include <random>
+
+namespace {
+long failing_in = 0;  // allocations until one fails; 0: none does
+bool fails_from_then = false;
+
+bool fails() {
+  if (failing_in == 0) return false;
+  if (failing_in == 1 && fails_from_then) return true;
+  return --failing_in == 0;
+}
+}  // namespace
+
+// Replace those of this program.
+void* operator new(size_t size) {
+  void* memory = fails() ? nullptr : std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace byoc::sdk {
 namespace {
@@ -125,6 +147,28 @@ TEST(SdkGraph, ReadsConstantElementsThatJsonHasNoNumberFor) {
   EXPECT_EQ(values[1], -std::numeric_limits<double>::infinity());
   EXPECT_EQ(values[2], 0.5);
   EXPECT_TRUE(std::isnan(values[3]));
+}
+
+/// Returns whether the graph is parsed although the n-th allocation fails.
+bool is_parsed_without(long n, bool and_later_ones, const std::string& text) {
+  failing_in = n, fails_from_then = and_later_ones;
+  bool is_parsed = false;
+  try {
+    is_parsed = parse_graph(text).nodes.size() == 2;
+  } catch (const std::bad_alloc&) {
+  }
+  const bool has_failed = failing_in == 0 || (and_later_ones && failing_in == 1);
+  failing_in = 0;
+  return is_parsed || !has_failed;
+}
+
+// nlohmann's destructor and its comparison with texts allocate and are noexcept.
+TEST(SdkGraph, IsParsedWithAllocationsThatFail) {
+  for (const bool and_later_ones : {false, true}) {
+    long n = 1;
+    while (!is_parsed_without(n, and_later_ones, kGraph)) ++n;
+    EXPECT_GT(n, 300) << and_later_ones;
+  }
 }
 
 struct Bad {

@@ -18,7 +18,9 @@ using Key = std::array<std::string, 3>;  // domain, name, overload
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Attributes = std::map<std::string, const onnx::AttributeProto*>;
 
-constexpr size_t kMostNodes = 10'000'000;
+// A file of a few hundred bytes can describe 2^40 nodes: functions that call each other twice.
+constexpr size_t kMostNodes = 500'000, kMostBytes = size_t{256} << 20;
+constexpr int kDeepest = 500;  // calls in each other: names of values have all of them
 
 Status bad_function(std::string message) {
   return invalid(std::move(message)).with_slug("onnx-graph");
@@ -89,6 +91,7 @@ struct Frame {
 struct CallList {
   const Function* function;
   int outer;  // -1: the end
+  int depth;  // from 1 on
 };
 
 /// A node of the result that comes from a function: its opset, and the calls it is in.
@@ -171,8 +174,10 @@ class Inliner {
   }
 
   std::string fresh(const std::string& wanted) {
-    std::string name = wanted;
-    while (!taken_.insert(name).second) name += '_';
+    if (taken_.insert(wanted).second) return wanted;
+    std::string name;
+    do name = cat(wanted, "_", ++repeated_[wanted]);
+    while (!taken_.insert(name).second);
     return name;
   }
 
@@ -183,6 +188,9 @@ class Inliner {
       if (calls_[static_cast<size_t>(at)].function == &function)
         return bad_function(cat("function ", in_quotes(proto.name()), " calls itself"));
     }
+    const int depth = inside < 0 ? 1 : calls_[static_cast<size_t>(inside)].depth + 1;
+    if (depth > kDeepest)
+      return bad_function(cat("functions call each other more than ", kDeepest, " deep"));
     if (node.input_size() > proto.input_size() || node.output_size() > proto.output_size()) {
       return bad_function(cat("node ", node_label(node), " calls function ",
                               in_quotes(proto.name()), " with ", node.input_size(), " inputs and ",
@@ -200,7 +208,7 @@ class Inliner {
       if (!is_given) frame.attributes.push_back(fallback);
     }
     frame.inside = static_cast<int>(calls_.size());
-    calls_.push_back({&function, inside});
+    calls_.push_back({&function, inside, depth});
     frames_.push_back(std::move(frame));
     return {};
   }
@@ -231,7 +239,11 @@ class Inliner {
         frames_.pop_back();
         continue;
       }
-      onnx::NodeProto node = copied(frame, proto.node(frame.next++));
+      const onnx::NodeProto& from = proto.node(frame.next++);
+      copied_bytes_ += from.ByteSizeLong();
+      if (copied_bytes_ > kMostBytes)
+        return bad_function("the functions of the model have more than 256 MiB of nodes inlined");
+      onnx::NodeProto node = copied(frame, from);
       if (const Function* called = callee(node)) {
         BYOC_TRY_STATUS(call(*called, node, frame.inside));
       } else {
@@ -243,7 +255,7 @@ class Inliner {
 
   Status add(onnx::NodeProto&& node, const Origin& origin) {
     if (++added_ > kMostNodes && origin.inside >= 0)
-      return bad_function("the functions of the model have more than 10 million nodes inlined");
+      return bad_function("the functions of the model have more than 500,000 nodes inlined");
     origins_.push_back(origin);
     out_.Add()->Swap(&node);
     return {};
@@ -317,12 +329,13 @@ class Inliner {
   onnx::ModelProto& model_;
   const IsKnownOp& is_known_;
   std::map<Key, Function> functions_;
-  std::unordered_set<std::string> taken_;  // names of values
-  std::vector<Frame> frames_;              // the innermost call last
+  std::unordered_set<std::string> taken_;               // names of values
+  std::unordered_map<std::string, uint64_t> repeated_;  // how often each was taken
+  std::vector<Frame> frames_;                           // the innermost call last
   Nodes out_;
   std::vector<Origin> origins_;  // of the nodes in out_
   std::vector<CallList> calls_;
-  size_t added_ = 0;
+  size_t added_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace

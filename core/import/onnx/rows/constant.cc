@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant, Range and Shape. Optionals are tensors, or absent.
 #include <cmath>
+#include <type_traits>
 
 #include "byoc/ir/open_shape.h"
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/computed.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
@@ -67,11 +69,15 @@ Result<int64_t> range_length(int64_t start, int64_t limit, int64_t delta) {
 // to the dtype of the operands.
 template <class T>
 Converted make_range(Graph& graph, DType dtype, const std::vector<T>& operands) {
-  constexpr int64_t kMost = int64_t{1} << 28;  // elements, 2 GiB of i64: a model with more is wrong
   BYOC_TRY(int64_t n, range_length(operands[0], operands[1], operands[2]));
-  if (n > kMost) return Status(Code::kOutOfRange, cat("its length ", n, " is beyond 2^28"));
+  if (n > kMostComputed) return Status(Code::kOutOfRange, cat("its length ", n, " is beyond 2^24"));
+  // unsigned, because k * delta alone may not fit where start is far below zero
+  using Wrapping = std::conditional_t<std::is_same_v<T, double>, double, uint64_t>;
+  const auto start = static_cast<Wrapping>(operands[0]), delta = static_cast<Wrapping>(operands[2]);
   std::vector<T> values;
-  for (int64_t k = 0; k < n; ++k) values.push_back(operands[0] + static_cast<T>(k) * operands[2]);
+  values.reserve(static_cast<size_t>(n));
+  for (int64_t k = 0; k < n; ++k)
+    values.push_back(static_cast<T>(start + static_cast<Wrapping>(k) * delta));
   DType wide = std::is_same_v<T, double> ? DType::kF64 : DType::kI64;
   ValueId range = small_constant(graph, wide, values, false);
   return std::vector{dtype == wide ? range : graph.call("cast", {range}, {{"to", dtype}})};

@@ -2,6 +2,7 @@
 // CenterCropPad, AffineGrid, Col2Im, DeformConv.
 // Source: ONNX opsets 18 (CenterCropPad, Col2Im), 19 (DeformConv) and 20 (AffineGrid).
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/computed.h"
 #include "core/import/onnx/rows/conv.h"
 #include "core/import/onnx/rows/steps.h"
 #include "core/import/onnx/window.h"
@@ -87,13 +88,12 @@ Converted affine_grid(Graph& graph, const OnnxNode& node) {
     return invalid(
         cat("theta must be [n, 2, 3] with a size of 4 entries, or [n, 3, 4] with 5; it is ", type,
             " with ", size.size()));
-  constexpr int64_t kMostCells = int64_t{1} << 28;  // of the grid, which is a constant
   Ints extents(size.begin() + 2, size.end());
   int64_t cells = 1;
   for (int64_t extent : extents) {
-    if (extent < 0 || __builtin_mul_overflow(cells, extent, &cells) || cells > kMostCells)
+    if (extent < 0 || __builtin_mul_overflow(cells, extent, &cells) || cells > kMostComputed)
       return invalid(
-          cat("size holds ", extent, ", the grid has more than 2^28 cells or less than 0"));
+          cat("size holds ", extent, ", the grid has more than 2^24 cells or less than 0"));
   }
   ValueId base = base_grid(graph, extents, node.i("align_corners", 0) != 0, type.dtype);
   ValueId grid = graph.call("matmul", {base, transposed(graph, theta, {0, 2, 1})});

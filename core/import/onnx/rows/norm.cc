@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/computed.h"
 #include "core/import/onnx/rows/steps.h"
 #include "core/import/onnx/same_op.h"
 
@@ -110,7 +111,7 @@ Converted full_mask(Graph& graph, const OnnxNode& node, ValueId x) {
   type.dtype = DType::kBool;
   auto fill = [&](std::byte* out) { std::memset(out, 1, static_cast<size_t>(*n)); };
   ValueId mask;
-  if (n.ok()) {
+  if (n.ok() && *n <= kMostComputed) {
     mask = graph.constant(type, Buffer::make(static_cast<size_t>(*n), fill));
   } else {  // a bool equals itself, as it is never NaN
     const ValueId some = cast_to(graph, x, DType::kBool);

@@ -5,12 +5,13 @@
 
 #include "core/import/onnx/file/dtypes.h"
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/computed.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 28;  // elements of a constant: a model with more is wrong
+constexpr int64_t kMostFramed = int64_t{1} << 28;  // elements of the frames of a signal
 
 // Returns input k, which is one number.
 Result<int64_t> constant_int(Graph& graph, const OnnxNode& node, size_t k, const char* what) {
@@ -41,7 +42,7 @@ struct Cosines {
 };
 Converted window(Graph& graph, const OnnxNode& node, Cosines of) {
   BYOC_TRY(int64_t size, constant_int(graph, node, 0, "size"));
-  if (size < 0 || size > kMost) return invalid(cat("its size is ", size));
+  if (size < 0 || size > kMostComputed) return invalid(cat("its size is ", size));
   const int64_t turn = node.i("periodic", 1) != 0 ? size : size - 1;
   Floats values;
   for (int64_t k = 0; k < size; ++k) {
@@ -77,8 +78,8 @@ Result<MelPlan> read_mel(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(plan.rate, constant_int(graph, node, 2, "sample_rate"));
   BYOC_TRY(plan.low, constant_float(graph, 3, "lower_edge_hertz"));
   BYOC_TRY(plan.high, constant_float(graph, 4, "upper_edge_hertz"));
-  if (plan.bands < 0 || plan.length < 0 || plan.rate < 1 || plan.bands > kMost ||
-      plan.length > kMost || plan.bands * plan.bins() > kMost)
+  if (plan.bands < 0 || plan.length < 0 || plan.rate < 1 || plan.bands > kMostComputed ||
+      plan.length > kMostComputed || plan.bands * plan.bins() > kMostComputed)
     return invalid(cat("num_mel_bins is ", plan.bands, ", dft_length ", plan.length,
                        ", sample_rate ", plan.rate));
   return plan;
@@ -157,6 +158,7 @@ Result<int64_t> frame_length(Graph& graph, const OnnxNode& node, Dim signal) {
   }
   if (node.has_input(3)) {
     BYOC_TRY(int64_t given, constant_int(graph, node, 3, "frame_length"));
+    if (given < 1) return invalid(cat("frame_length is ", given, ", expected at least 1"));
     if (window && length != Dim(given))
       return invalid(cat("frame_length is ", given, ", window is ", graph.type(*window)));
     length = given;
@@ -177,7 +179,7 @@ Converted stft(Graph& graph, const OnnxNode& node) {
     return invalid(cat("frame_step is ", step, " and frame_length ", length, " for a signal of ",
                        type.shape[1].extent()));
   const int64_t frames = (type.shape[1].extent() - length) / step + 1;
-  if (frames > kMost / length)
+  if (frames > kMostFramed / length)
     return invalid(cat(frames, " frames of ", length, " have more than 2^28 elements"));
   ValueId begins = multiply(graph, counted(graph, frames), graph.constant_ints({step}));
   ValueId places = add(graph, unsqueezed(graph, begins, {1}), counted(graph, length));

@@ -118,8 +118,8 @@ constexpr void set_header(T& out) {
 inline Options parse_options(byoc_str json) {
   std::map<std::string, std::string, std::less<>> values;
   if (json.n != 0) {
-    const auto object = parse_json(to_view(json));  // outlives the loop over its items
-    for (const auto& [name, value] : object.items()) {
+    const Tree tree(to_view(json));  // outlives the loop over its items
+    for (const auto& [name, value] : tree.root().items()) {
       values[name] = value.is_string() ? value.template get<std::string>() : value.dump();
     }
   }

@@ -40,13 +40,47 @@ inline void check_depth(std::string_view text) {
   }
 }
 
-inline Json parse_json(std::string_view text) {
-  check_depth(text);
-  try {
-    return Json::parse(text);
-  } catch (const Json::exception& e) {
-    bad_graph(e.what());
+/// Empties a tree from its leaves on. It allocates nothing; the depth is that of check_depth.
+inline void take_apart(Json& value) noexcept {
+  if (auto* array = value.get_ptr<Json::array_t*>()) {
+    for (Json& element : *array) take_apart(element);
+    array->clear();
+  } else if (auto* object = value.get_ptr<Json::object_t*>()) {
+    for (auto& [name, member] : *object) take_apart(member);
+    object->clear();
   }
+}
+
+/// A parsed text. The destructor of a Json with elements allocates memory for them, and ends the
+/// process where there is none, also in the middle of parsing.
+class Tree {
+ public:
+  explicit Tree(std::string_view text) {
+    check_depth(text);
+    try {
+      nlohmann::detail::json_sax_dom_parser<Json> builder(root_);
+      Json::sax_parse(text, &builder);
+    } catch (const Json::exception& e) {
+      take_apart(root_);
+      bad_graph(e.what());
+    } catch (...) {
+      take_apart(root_);
+      throw;
+    }
+  }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  ~Tree() { take_apart(root_); }
+  const Json& root() const { return root_; }
+
+ private:
+  Json root_;
+};
+
+/// Compares without a Json of `text`: that comparison is noexcept and allocates.
+inline bool is_text(const Json& value, std::string_view text) {
+  auto* own = value.get_ptr<const std::string*>();
+  return own != nullptr && *own == text;
 }
 
 inline const Json& member(const Json& object, const char* name) {
@@ -111,8 +145,8 @@ inline Type parse_type(const Json& value) {
 /// Returns the number for a name: attributes have {"float":"nan"} and elements of a constant "nan"
 /// where JSON has no number, with "inf", "-inf" and "0x..." (the bits of another NaN) likewise.
 inline double special_float(const Json& name) {
-  if (name == "inf") return std::numeric_limits<double>::infinity();
-  if (name == "-inf") return -std::numeric_limits<double>::infinity();
+  if (is_text(name, "inf")) return std::numeric_limits<double>::infinity();
+  if (is_text(name, "-inf")) return -std::numeric_limits<double>::infinity();
   return std::numeric_limits<double>::quiet_NaN();
 }
 inline bool is_float(const Json& value) { return value.is_number() || value.contains("float"); }
@@ -195,7 +229,7 @@ class GraphReader {
       bad_graph("version " + std::to_string(version) + ", this SDK reads 1");
     }
     for (const Json& name : list(json, "requires")) {
-      if (name != "loops") bad_graph("requires " + name.dump() + ", unknown to this SDK");
+      if (!is_text(name, "loops")) bad_graph("requires " + name.dump() + ", unknown to this SDK");
       if (text(json, "loops").empty()) bad_graph("\"loops\" is required and missing");
     }
   }
@@ -271,10 +305,11 @@ class GraphReader {
   Operand read_operand(const Json& json, const Body& body, size_t nodes) const {
     if (!json.is_array() || json.size() < 2 || !json[0].is_string())
       bad_graph("not an operand: " + json.dump());
-    if (json[0] == "i") return {Operand::kInput, index(json[1], body.inputs.size(), "input")};
-    if (json[0] == "c")
+    if (is_text(json[0], "i"))
+      return {Operand::kInput, index(json[1], body.inputs.size(), "input")};
+    if (is_text(json[0], "c"))
       return {Operand::kConstant, index(json[1], graph_.constants.size(), "constant")};
-    if (json[0] != "n") bad_graph("not an operand: " + json.dump());
+    if (!is_text(json[0], "n")) bad_graph("not an operand: " + json.dump());
     uint32_t node = index(json[1], nodes, "node");
     if (json.size() == 2) return {Operand::kNode, node};  // a capture
     return {Operand::kNode, node, index(json[2], body.nodes[node].types.size(), "output")};
@@ -286,9 +321,9 @@ class GraphReader {
 
 /// Throws Error with code BYOC_BAD_GRAPH and a message that names the fault.
 inline Graph parse_graph(std::string_view json) {
-  detail::Json tree = detail::parse_json(json);
+  const detail::Tree tree(json);
   try {
-    Graph graph = detail::GraphReader().read(tree);
+    Graph graph = detail::GraphReader().read(tree.root());
     graph.json = json;
     return graph;
   } catch (const detail::Json::exception& e) {

@@ -152,6 +152,41 @@ TEST(ModelFunctions, AreRefusedWhenTheyCallThemselves) {
   EXPECT_ERROR(model.import(), "onnx-graph", "function \"Loop\" calls itself");
 }
 
+// Thirty functions that call the next one twice have 2^30 nodes.
+TEST(ModelFunctions, AreRefusedWhenTheirBodiesAreTooMany) {
+  OnnxModel model = calling("F0", {"x"}, {"y"});
+  for (int k = 0; k < 30; ++k) {
+    auto& twice = function(model, cat("F", k).c_str(), {"x"}, {"y"});
+    body(twice, cat("F", k + 1).c_str(), {"x"}, {"t"}, "local");
+    body(twice, cat("F", k + 1).c_str(), {"t"}, {"y"}, "local");
+  }
+  body(function(model, "F30", {"x"}, {"y"}), "Relu", {"x"}, {"y"});
+  EXPECT_THAT(ops_of(model), HasSubstr("have more than 500,000 nodes inlined"));
+}
+
+TEST(ModelFunctions, AreRefusedWhenTheyAreTooDeep) {
+  OnnxModel model = calling("F0", {"x"}, {"y"});
+  for (int k = 0; k < 600; ++k)
+    body(function(model, cat("F", k).c_str(), {"x"}, {"y"}), cat("F", k + 1).c_str(), {"x"}, {"y"},
+         "local");
+  body(function(model, "F600", {"x"}, {"y"}), "Relu", {"x"}, {"y"});
+  EXPECT_THAT(ops_of(model), HasSubstr("functions call each other more than 500 deep"));
+}
+
+// The names of the values were one character longer with each call, and each was tried.
+TEST(ModelFunctions, CalledOftenTakeTimeInProportion) {
+  constexpr int kCalls = 20000;
+  OnnxModel model;
+  model.set_opset("local", 1).input("v0", {2}).output(cat("v", kCalls));
+  for (int k = 0; k < kCalls; ++k)
+    model.node("Twice", {cat("v", k)}, {cat("v", k + 1)}).set_domain("local");
+  auto& twice = function(model, "Twice", {"a"}, {"c"});
+  body(twice, "Relu", {"a"}, {"b"});
+  body(twice, "Neg", {"b"}, {"c"});
+  const std::string ops = ops_of(model);
+  EXPECT_LT(ops.size(), size_t{kCalls} * 100) << ops.substr(0, 200);
+}
+
 TEST(ModelFunctions, AreRefusedWithTooManyOperands) {
   OnnxModel model = calling("One", {"x", "x"}, {"y"});
   body(function(model, "One", {"x"}, {"y"}), "Relu", {"x"}, {"y"});

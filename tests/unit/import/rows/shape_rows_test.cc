@@ -177,7 +177,10 @@ TEST(RangeRow, CountsInTheTypeOfItsOperands) {
   EXPECT_THAT(range(int64_t{0}, int64_t{5}, int64_t{0}), HasSubstr("its delta is 0"));
   EXPECT_THAT(range(0.0f, 5.0f, 0.0f), HasSubstr("has no length"));
   EXPECT_THAT(range(int64_t{0}, INT64_MAX, int64_t{1}),
-              HasSubstr("its length 9223372036854775807 is beyond 2^28"));
+              HasSubstr("its length 9223372036854775807 is beyond 2^24"));
+  EXPECT_THAT(
+      range(INT64_MIN, INT64_MAX, int64_t{1} << 62),
+      HasSubstr("const([-9223372036854775808,-4611686018427387904,0,4611686018427387904])"));
   EXPECT_THAT(
       ops_of(OneNode("Range", 11, {{1}, {1}, {1}})),
       HasSubstr("its operands are computed at run time, and the length of its result has no "

@@ -101,6 +101,10 @@ TEST_F(AddMul, NamesWhatIsWrongWithTheArguments) {
             "error[output-shape]: \"y\" is f32[2,2], the model expects f32[4]");
   bad = x_.view(), bad.data = nullptr;
   EXPECT_EQ(run({bad}, {y_.view(), z_.view()}).to_string(), "error[input-data]: \"x\" has no data");
+  bad = x_.view(), bad.shape = nullptr;
+  EXPECT_EQ(
+      run({bad}, {y_.view(), z_.view()}).to_string(),
+      "error[input-shape]: \"x\" has 1 dims whose extents are NULL, the model expects f32[4]");
   bad = x_.view(), bad.device.device_type = kDLCUDA;
   EXPECT_THAT(run({bad}, {y_.view(), z_.view()}).to_string(),
               HasSubstr("on device 2, expected the CPU's memory"));
