@@ -54,7 +54,7 @@ TEST(Dim, BoundsFollowFromSizes) {
   EXPECT_FALSE(dim_product(ok(dim_product(kT, Dim(INT64_MAX / 2))), Dim(3)).ok());
 }
 
-// What is left after a division is less than the divisor, also where the size has no bound.
+// A remainder is less than the divisor, also where the size has no bound.
 TEST(Dim, RemaindersAreBounded) {
   const Dim half = ok(dim_quotient(kP, 2));
   const Dim rest = ok(dim_difference(kP, ok(dim_product(half, Dim(2)))));
