@@ -93,7 +93,12 @@ std::optional<SizeLimits> raised(const Refused& refused, const SizeLimits& given
   if (refused.is_taken(each)) return each;
   const int64_t common = least_where(
       1, all, [&](int64_t least) { return refused.is_taken(with_least(given, least)); });
-  return with_least(given, common);
+  SizeLimits out = with_least(given, common);
+  for (auto& [name, limit] : out) {  // a batch stays as it is
+    const int64_t least = std::exchange(limit.least, given.at(name).least);
+    if (!refused.is_taken(out)) limit.least = least;
+  }
+  return out;
 }
 
 // Removes the upper bounds that the op does not need.

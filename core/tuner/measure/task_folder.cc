@@ -28,8 +28,7 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "byoc-tune-";
 
-/// Fills the inputs with random values as commands do, and the outputs with zeros. Open sizes have
-/// numbers.
+/// Fills the inputs with random values as commands do, and the outputs with zeros.
 Status add_tensors(driver::ReplayCase& to, uint64_t seed) {
   BYOC_TRY(IRModule module, driver::module_of(to));
   const Function& function = module.function(module.entry);
