@@ -4,118 +4,18 @@
 #include "byoc/ir/dim.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "byoc/base/check.h"
 #include "byoc/base/size_expression.h"
 #include "core/ir/dim_maker.h"
+#include "core/ir/polynomial.h"
 
 namespace byoc {
 namespace {
 
 using Step = SizeExpression::Step;
-
-Status overflow() {
-  return Status(Code::kOutOfRange, "a size does not fit in 63 bits").with_slug("size-overflow");
-}
-
-/// The sum of products of factors, each with a number. Factors are texts, sorted.
-class Polynomial {
- public:
-  Polynomial() = default;
-  explicit Polynomial(int64_t number) {
-    if (number != 0) terms_[{}] = number;
-  }
-  explicit Polynomial(std::string factor) { terms_[{std::move(factor)}] = 1; }
-
-  std::optional<int64_t> number() const {
-    if (terms_.empty()) return 0;
-    if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
-    return std::nullopt;
-  }
-
-  Status add(const Polynomial& other, int64_t times) {
-    for (const auto& [factors, count] : other.terms_) {
-      int64_t& sum = terms_[factors];
-      int64_t more = 0;
-      if (__builtin_mul_overflow(count, times, &more) || __builtin_add_overflow(sum, more, &sum))
-        return overflow();
-      if (sum == 0) terms_.erase(factors);
-    }
-    return {};
-  }
-
-  Result<Polynomial> times(const Polynomial& other) const {
-    Polynomial out;
-    for (const auto& [factors, count] : terms_) {
-      Polynomial part;
-      for (const auto& [others, times] : other.terms_) {
-        std::vector<std::string> both;
-        std::merge(factors.begin(), factors.end(), others.begin(), others.end(),
-                   std::back_inserter(both));
-        if (__builtin_mul_overflow(count, times, &part.terms_[both])) return overflow();
-      }
-      BYOC_TRY_STATUS(out.add(part, 1));
-    }
-    return out;
-  }
-
-  /// Returns the quotient by a polynomial of one term that divides every term.
-  std::optional<Polynomial> divided(const Polynomial& by) const {
-    if (by.terms_.size() != 1) return std::nullopt;
-    const auto& [divisors, count] = *by.terms_.begin();
-    Polynomial out;
-    for (const auto& [factors, times] : terms_) {
-      std::vector<std::string> rest;
-      if (times % count != 0 ||
-          !std::includes(factors.begin(), factors.end(), divisors.begin(), divisors.end()))
-        return std::nullopt;
-      std::set_difference(factors.begin(), factors.end(), divisors.begin(), divisors.end(),
-                          std::back_inserter(rest));
-      out.terms_[rest] = times / count;
-    }
-    return out;
-  }
-
-  /// Returns the terms that a number of at least 1 divides, divided by it, and the rest, of which a
-  /// number is natural and less than the divisor: (32*H-1) / 2 has 16*H-1 and 1.
-  std::pair<Polynomial, Polynomial> split_by(int64_t divisor) const {
-    std::pair<Polynomial, Polynomial> out;
-    for (const auto& [factors, count] : terms_) {
-      const int64_t rest = (count % divisor + divisor) % divisor;
-      if (rest != 0 && !factors.empty()) {
-        out.second.terms_[factors] = count;
-        continue;
-      }
-      const int64_t quotient = count / divisor - (count % divisor < 0 ? 1 : 0);
-      if (quotient != 0) out.first.terms_[factors] = quotient;
-      if (rest != 0) out.second.terms_[factors] = rest;
-    }
-    return out;
-  }
-
-  /// Returns "2*B*T+T-1": terms with more factors first, numbers last.
-  std::string text() const {
-    if (terms_.empty()) return "0";
-    std::vector<std::pair<std::vector<std::string>, int64_t>> sorted(terms_.begin(), terms_.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-      return (a.second > 0) != (b.second > 0) ? a.second > 0 : a.first.size() > b.first.size();
-    });
-    std::string out;
-    for (const auto& [factors, count] : sorted) {
-      const bool is_negative = count < 0;
-      if (is_negative || !out.empty()) out += is_negative ? '-' : '+';
-      const uint64_t size =
-          is_negative ? 0 - static_cast<uint64_t>(count) : static_cast<uint64_t>(count);
-      if (size != 1 || factors.empty()) out += cat(size, factors.empty() ? "" : "*");
-      for (size_t k = 0; k < factors.size(); ++k) out += cat(k ? "*" : "", factors[k]);
-    }
-    return out;
-  }
-
- private:
-  std::map<std::vector<std::string>, int64_t> terms_;  // by factors; no count is 0
-};
 
 /// An interval; the ends are INT64_MIN and INT64_MAX where there is none.
 struct Interval {
@@ -184,6 +84,39 @@ struct Part {
   Interval bounds;
 };
 
+// Returns the polynomial of a text; nullopt where it does not fit.
+std::optional<Polynomial> polynomial_of(std::string_view text);
+
+// Returns the bounds of a number and a multiple of a remainder: H - 2 * div(H, 2) is 0 or 1, which
+// does not follow from the intervals of its terms.
+std::optional<Interval> remainder_bounds(const Polynomial& sum) {
+  for (const auto& [factor, count] : sum.single_factors()) {
+    const size_t comma = factor.rfind(',');
+    if (!factor.starts_with("div(") || comma == std::string::npos) continue;
+    const std::string_view divisor(factor.data() + comma + 1, factor.size() - comma - 2);
+    int64_t n = 0;
+    std::from_chars(divisor.data(), divisor.data() + divisor.size(), n);
+    if (n < 1 || count % n != 0) continue;
+    const int64_t times = count / -n;  // of divided - n * div(divided, n)
+    const auto divided = polynomial_of(std::string_view(factor).substr(4, comma - 4));
+    Polynomial rest = sum;
+    if (!divided || !rest.add(Polynomial(factor), -count).ok() || !rest.add(*divided, -times).ok())
+      continue;
+    const auto number = rest.number();
+    const Interval whole = product_of({times, times}, {0, n - 1});
+    if (number) return interval_of(Step::kAdd, {*number, *number}, whole);
+  }
+  return std::nullopt;
+}
+
+// Returns true when the difference a - b is known to be at least 0.
+bool is_least(const Polynomial& b, const Polynomial& a) {
+  Polynomial difference = a;
+  if (!difference.add(b, -1).ok()) return false;
+  const std::optional<Interval> bounds = remainder_bounds(difference);
+  return bounds && bounds->min >= 0;
+}
+
 Result<Part> function_of(Step::Kind kind, const Part& a, const Part& b) {
   const auto x = a.polynomial.number(), y = b.polynomial.number();
   const Interval bounds = interval_of(kind, a.bounds, b.bounds);
@@ -199,8 +132,9 @@ Result<Part> function_of(Step::Kind kind, const Part& a, const Part& b) {
     return Part{std::move(whole), bounds};
   } else {
     const bool is_min = kind == Step::kMin;
-    if (a.bounds.max <= b.bounds.min) return is_min ? a : b;
-    if (b.bounds.max <= a.bounds.min) return is_min ? b : a;
+    const Polynomial &x = a.polynomial, &y = b.polynomial;
+    if (a.bounds.max <= b.bounds.min || is_least(x, y)) return is_min ? a : b;
+    if (b.bounds.max <= a.bounds.min || is_least(y, x)) return is_min ? b : a;
     if (a.polynomial.text() == b.polynomial.text()) return a;
   }
   std::string first = a.polynomial.text(), second = b.polynomial.text();
@@ -217,7 +151,8 @@ Result<Part> part_of(Step::Kind kind, Part a, const Part& b) {
     return Part{std::move(product), bounds};
   }
   BYOC_TRY_STATUS(a.polynomial.add(b.polynomial, kind == Step::kAdd ? 1 : -1));
-  return Part{std::move(a.polynomial), bounds};
+  const Interval sum = remainder_bounds(a.polynomial).value_or(bounds);
+  return Part{std::move(a.polynomial), sum};
 }
 
 Part part_of_size(Dim dim) {
@@ -243,6 +178,17 @@ Result<Part> evaluated(const SizeExpression& expression,
   }
   BYOC_CHECK(stack.size() == 1, "an expression leaves ", stack.size(), " values");
   return std::move(stack.back());
+}
+
+std::optional<Polynomial> polynomial_of(std::string_view text) {
+  const Result<SizeExpression> expression = SizeExpression::parse(text);
+  if (!expression.ok()) return std::nullopt;
+  Result<Part> part = evaluated(*expression, [](const std::string& name) -> Result<Part> {
+    std::string key;
+    print_size_name(key, name);
+    return Part{Polynomial(std::move(key)), {INT64_MIN, INT64_MAX}};
+  });
+  return part.ok() ? std::optional(std::move(part->polynomial)) : std::nullopt;
 }
 
 // Returns the sizes whose names occur in the expression.

@@ -6,6 +6,7 @@
 #include "core/placement/choose_base.h"
 #include "core/tools/place/borders.h"
 #include "core/tools/place/search.h"
+#include "core/tools/sizes/open_ranges.h"
 
 namespace byoc::driver {
 namespace {
@@ -22,7 +23,8 @@ Result<BuildOptions> options_by_cost(ModelOptions options) {
 }  // namespace
 
 Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
-  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(RangedModel loaded, load_ranged(options));
+  IRModule& module = loaded.module;
   BYOC_TRY(BuildOptions build, options_by_cost(options));
   BYOC_TRY(PassContext context, make_context(module, build));
   ExplainedPlacement explained;
@@ -30,6 +32,7 @@ Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
   BYOC_TRY(explained.module, before_placement(std::move(module), context));
   BYOC_TRY(explained.costs, placement::costs_of(context));
   explained.remarks = explained.costs.remarks;
+  if (!loaded.ranges.empty()) explained.remarks.push_back(ranges_text(loaded.ranges));
   for (std::string& text : placement::unused_rules(explained.module, explained.costs.rules))
     explained.remarks.push_back(std::move(text));
   placement::PlaceNotes notes;
@@ -39,7 +42,8 @@ Result<ExplainedPlacement> explained_placement(const ModelOptions& options) {
 }
 
 Result<std::vector<Border>> borders_by_cost(const ModelOptions& options) {
-  BYOC_TRY(IRModule module, load_model(options));
+  BYOC_TRY(RangedModel loaded, load_ranged(options));
+  IRModule module = std::move(loaded.module);
   BYOC_TRY(BuildOptions build, options_by_cost(options));
   build.options["plan"] = "none";
   BYOC_TRY(PassContext context, make_context(module, build));

@@ -16,20 +16,23 @@ Status with_cure(Status status, const IRModule& module) {
 
 }  // namespace
 
-Result<IRModule> module_after(const ModelOptions& options, const std::string& pass,
-                              const std::string& function) {
-  BYOC_TRY(IRModule module, load_model(options));
-  if (!pass.empty()) {
+Result<RangedModel> module_after(const ModelOptions& options, const std::string& pass,
+                                 const std::string& function) {
+  RangedModel out;
+  if (pass.empty()) {
+    BYOC_TRY(out.module, load_model(options));
+  } else {
+    BYOC_TRY(out, load_ranged(options));
     BYOC_TRY(BuildOptions build, build_options(options));
-    BYOC_TRY(PassContext context, make_context(module, build));
+    BYOC_TRY(PassContext context, make_context(out.module, build));
     BYOC_TRY(auto passes, Pipeline::until(pass, context));
-    BYOC_TRY(module, run_passes(std::move(module), passes, context));
+    BYOC_TRY(out.module, run_passes(std::move(out.module), passes, context));
   }
-  if (!function.empty() && module.find(function) == nullptr) {
+  if (!function.empty() && out.module.find(function) == nullptr) {
     return not_found(cat("no function \"", function, "\" in the module"))
         .with_slug("unknown-function");
   }
-  return module;
+  return out;
 }
 
 Result<std::vector<FunctionDag>> dags_after(const IRModule& module, const ModelOptions& options,

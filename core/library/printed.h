@@ -3,13 +3,15 @@
 // The work of `byoc print`.
 #include "byoc/te/tensor.h"
 #include "core/tools/model/model_options.h"
+#include "core/tools/sizes/open_ranges.h"
 
 namespace byoc::driver {
 
-/// Returns the module as imported, or after a pass of the pipeline. Errors: there is no such pass;
-/// the module has no function `function`, slug "unknown-function". An empty name is not looked up.
-Result<IRModule> module_after(const ModelOptions& options, const std::string& pass,
-                              const std::string& function);
+/// Returns the module as imported, or after a pass of the pipeline, before which open sizes without
+/// bounds get a range, as `byoc compile` gives them. Errors: there is no such pass; the module has
+/// no function `function`, slug "unknown-function". An empty name is not looked up.
+Result<RangedModel> module_after(const ModelOptions& options, const std::string& pass,
+                                 const std::string& function);
 
 /// A function with the tensor expressions of its stages.
 struct FunctionDag {

@@ -10,6 +10,7 @@
 #include "byoc/tune/history.h"
 #include "core/library/request.h"
 #include "core/measure/store/this_machine.h"
+#include "core/tools/sizes/open_ranges.h"
 #include "core/tools/verify/verification.h"
 #include "core/tuner/sitting/sitting_report.h"
 #include "runtime/cli/output.h"
@@ -50,9 +51,9 @@ Result<std::vector<tune::Task>> chosen(std::vector<tune::Task> tasks, const std:
       .with_slug("no-task");
 }
 
-Result<std::vector<tune::Task>> tasks_of(const ModelOptions& options, const std::string& pattern,
+Result<std::vector<tune::Task>> tasks_of(IRModule module, const ModelOptions& options,
+                                         const std::string& pattern,
                                          const BuildOptions& build_with) {
-  BYOC_TRY(IRModule module, load_model(options));
   BYOC_TRY(auto tasks, tune::extract_tasks(std::move(module), build_with));
   if (tasks.empty()) {
     return not_found(
@@ -114,12 +115,14 @@ Result<TunedModel> tune_file(const ModelOptions& options, const TuneOptions& wit
   BYOC_TRY(BuildOptions build_with, build_options(options));
   BYOC_TRY_STATUS(use_earlier_log(with.log, build_with));
   TunedModel out;
-  BYOC_TRY(out.tasks, tasks_of(options, with.tasks, build_with));
+  BYOC_TRY(RangedModel loaded, load_ranged(options));
+  BYOC_TRY(out.tasks, tasks_of(std::move(loaded.module), options, with.tasks, build_with));
   BYOC_TRY(out.sitting, sitting_of(options, with, extras, *build_with.plugins));
   BYOC_TRY(out.report,
            tune::tune(out.tasks, build_with, out.sitting, [&](const tune::SittingReport& report) {
              return !watch || watch(out.tasks, out.sitting, report);
            }));
+  if (!loaded.ranges.empty()) out.report.remarks.push_back(ranges_text(loaded.ranges));
   return out;
 }
 

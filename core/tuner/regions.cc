@@ -7,20 +7,20 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/intern.h"
 #include "core/codegen/compile_input.h"
-#include "core/codegen/request/input_of.h"
 #include "core/codegen/count_work.h"
+#include "core/codegen/request/input_of.h"
 #include "core/codegen/tuned_points.h"
 #include "core/region/function_key.h"
 
 namespace byoc::tune {
 namespace {
 
-Status check_static_types(const Region& region) {
+Status check_bounded_types(const Region& region) {
   for (const Node& node : region.function->nodes) {
     for (size_t k = 0; k < node.types.size(); ++k) {
-      if (is_static(node.types[k]->shape)) continue;
+      if (is_static(at_bounds(node.types[k]->shape))) continue;
       return invalid(cat("@", region.name, " has a value of type ", node.types[k],
-                         "; a task needs numbers"))
+                         "; a task needs numbers or bounds"))
           .with_slug("symbolic-shape")
           .with_help("bind the sizes, as in --shape N=1");
     }
@@ -83,7 +83,7 @@ std::vector<Region> distinct_regions(const IRModule& module) {
 Result<std::optional<KnobbedRegion>> knobbed(const IRModule& module, const Region& region,
                                              const PassContext& context) {
   BYOC_CHECK(region.function != nullptr, "region ", region.name, " has a function");
-  BYOC_TRY_STATUS(check_static_types(region));
+  BYOC_TRY_STATUS(check_bounded_types(region));
   BYOC_TRY(const Plugin* plugin,
            context.plugins->get(std::string(region.function->attr("compiler"))));
   CompileFunction input = input_of(module, *region.function, region.name);

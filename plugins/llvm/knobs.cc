@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "byoc/ir/dim.h"
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/constants/hoist.h"
+#include "plugins/llvm/constants/one_row.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/open/translate_open.h"
 #include "plugins/llvm/sketch/sketch_template.h"
@@ -169,10 +171,67 @@ const Variant& variant_at(const Variants& variants, const topi::Point& point, to
   return **chosen;
 }
 
+// Sets the task and the work of a function without open sizes.
+Status set_work(FunctionSpace& to, const IRModule& module, const te::Target& target) {
+  BYOC_TRY(te::Dag direct, te::translate_to_te(module, module.function(module.entry), target,
+                                               te::by_level(), te::direct_strategies()));
+  to.task = te::canonical_text(direct);
+  to.flops = topi::flops_of(direct);
+  to.bytes = topi::bytes_of(direct);
+  return {};
+}
+
+// Returns the sizes of each dim of the parameters and results, as "0,1;;1" for [B*T, 8, T].
+std::string open_dims_of(const Function& function) {
+  std::map<Symbol, size_t> numbers;
+  std::string out;
+  auto add = [&](TypeId type) {
+    for (Dim dim : type->shape) {
+      for (Dim size : is_open(dim) ? sizes_in(dim) : std::vector<Dim>())
+        out += cat(numbers.emplace(size.name(), numbers.size()).first->second, ",");
+      out += ";";
+    }
+    out += "\n";
+  };
+  for (uint32_t k = 0; k < function.num_params(); ++k) add(function.nodes[k].types[0]);
+  for (TypeId type : function.result_types()) add(type);
+  return out;
+}
+
+// Points are those of the schedules at the numbers of the sizes, which the open function repeats.
+// Exact sizes have spaces of another kind: their points are for loops without a rest.
+Result<std::optional<FunctionSpace>> open_space_of(const IRModule& module,
+                                                   const te::Target& target) {
+  BYOC_TRY(const OpenDag dag, translate_open(module, target));
+  const topi::Template schedules = sketch::template_of(dag.nominal, target);
+  FunctionSpace out;
+  out.kind = cat("open_", schedules.kind);
+  out.choices = schedules.choices();
+  if (topi::size_of(out.choices) < 2) return std::optional<FunctionSpace>();
+  BYOC_TRY(const IRModule nominal, nominal_module(module));
+  BYOC_TRY_STATUS(set_work(out, nominal, target));
+  out.task = cat("open sizes\n", open_dims_of(module.function(module.entry)), out.task);
+  return std::optional(std::move(out));
+}
+
 }  // namespace
 
+Result<KernelLoops> open_kernel(const IRModule& module, const te::Target& target,
+                                const topi::Point* point) {
+  BYOC_TRY(OpenDag dag, translate_open(module, target));
+  if (point != nullptr) {
+    const topi::Template schedules = sketch::template_of(dag.nominal, target);
+    BYOC_TRY_STATUS(topi::check_point(schedules.choices(), *point));
+  }
+  const size_t inputs = inputs_of(module, dag.open);
+  BYOC_TRY(KernelLoops open, lower_open(dag.open, dag.nominal, inputs, target, point));
+  Result<std::optional<LeastDag>> least = translate_least(module, target);
+  if (!least.ok() || !*least) return open;  // the open code serves all sizes
+  return with_one_row(std::move(open), (*least)->dag, inputs, (*least)->holds, target);
+}
+
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target) {
-  if (has_open_sizes(module)) return std::optional<FunctionSpace>();
+  if (has_open_sizes(module)) return open_space_of(module, target);
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
   if (split) return std::optional<FunctionSpace>();
   FunctionSpace out;
@@ -187,11 +246,7 @@ Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::
           constant_bytes_of(variant->dag, inputs_of(module, variant->dag));
   }
   if (topi::size_of(out.choices) < 2) return std::optional<FunctionSpace>();
-  BYOC_TRY(te::Dag direct, te::translate_to_te(module, module.function(module.entry), target,
-                                               te::by_level(), te::direct_strategies()));
-  out.task = te::canonical_text(direct);
-  out.flops = topi::flops_of(direct);
-  out.bytes = topi::bytes_of(direct);
+  BYOC_TRY_STATUS(set_work(out, module, target));
   return std::optional(std::move(out));
 }
 
@@ -202,6 +257,7 @@ size_t inputs_of(const IRModule& module, const te::Dag& dag) {
 
 Result<KernelLoops> kernel_at(const IRModule& module, const te::Target& target,
                               const topi::Point& point) {
+  if (has_open_sizes(module)) return open_kernel(module, target, &point);
   BYOC_TRY(std::optional<Split> split, split_function(module, target));
   if (split)
     return invalid("a point for a function that is compiled as several kernels, which has no knobs")

@@ -10,7 +10,9 @@ namespace byoc::llvm_plugin {
 
 /// The knob space of a function.
 struct FunctionSpace {
-  /// Names the computation: te::canonical_text with direct computes.
+  /// Names the computation: te::canonical_text with direct computes. Of a function with open sizes
+  /// it is the text at the numbers that schedules are chosen for, so that functions with other
+  /// bounds share the task where these numbers agree, and the dims that are open.
   std::string task;
   std::string kind;
   double flops = 0, bytes = 0;
@@ -24,6 +26,10 @@ size_t inputs_of(const IRModule& module, const te::Dag& dag);
 /// translation has them.
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target);
 
+/// Lowers a function with open sizes at a point of its template; no point: at the first that fits.
+/// Errors: those of translate_open and lower_open; of a point as those of kernel_at.
+Result<KernelLoops> open_kernel(const IRModule& module, const te::Target& target,
+                                const topi::Point* point = nullptr);
 /// Lowers a function at a point of its space. Errors: kInvalidArgument naming the knob and its
 /// values when the point is outside of the space; those of translation.
 Result<KernelLoops> kernel_at(const IRModule& module, const te::Target& target,

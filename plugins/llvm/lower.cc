@@ -7,7 +7,6 @@
 #include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
 #include "plugins/llvm/analysis/written_loops.h"
-#include "plugins/llvm/constants/one_row.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/knobs.h"
 #include "plugins/llvm/open/translate_open.h"
@@ -31,14 +30,7 @@ Result<te::LoopFunction> loops_of(const IRModule& module, const te::Target& targ
 }
 
 Result<KernelLoops> kernel_of(const IRModule& module, const te::Target& target) {
-  if (has_open_sizes(module)) {
-    BYOC_TRY(OpenDag dag, translate_open(module, target));
-    const size_t inputs = inputs_of(module, dag.open);
-    BYOC_TRY(KernelLoops open, lower_open(dag.open, dag.nominal, inputs, target));
-    Result<std::optional<LeastDag>> least = translate_least(module, target);
-    if (!least.ok() || !*least) return open;  // the open code serves all sizes
-    return with_one_row(std::move(open), (*least)->dag, inputs, (*least)->holds, target);
-  }
+  if (has_open_sizes(module)) return open_kernel(module, target);
   BYOC_TRY(te::Dag dag, translate(module, target));
   return lower_with_constants(dag, inputs_of(module, dag), target);
 }

@@ -78,13 +78,20 @@ Status check_flags(const PrintFlags& options) {
   return {};
 }
 
+void warn_ranges(const std::vector<std::string>& ranges, const cli::CommonOptions& common) {
+  if (!ranges.empty()) cli::print_warning(ranges_text(ranges), common);
+}
+
 Result<int> run_print(const PrintFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY_STATUS(check_flags(options));
   if (options.llvm || options.assembly) {
-    BYOC_TRY(IRModule imported, load_model(options.model));
-    return print_code(std::move(imported), options, common);
+    BYOC_TRY(RangedModel loaded, load_ranged(options.model));
+    warn_ranges(loaded.ranges, common);
+    return print_code(std::move(loaded.module), options, common);
   }
-  BYOC_TRY(const IRModule module, module_after(options.model, options.after, options.function));
+  BYOC_TRY(const RangedModel loaded, module_after(options.model, options.after, options.function));
+  warn_ranges(loaded.ranges, common);
+  const IRModule& module = loaded.module;
   if (options.te) return print_te(module, options, common);
   std::string text = print(module, {.elide = options.elide, .only_function = options.function});
   cli::print_text(cat(text, commented(tuning_text(options.model), "//")), common);

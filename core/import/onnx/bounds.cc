@@ -19,7 +19,7 @@ using Entries = std::vector<SizeEntry>;
 // Returns true for ops on two operands whose results are known of sizes.
 bool is_arithmetic(std::string_view op) {
   return op == "minimum" || op == "maximum" || op == "add" || op == "subtract" ||
-         op == "multiply" || op == "divide" || op == "equal";
+         op == "multiply" || op == "divide" || op == "mod" || op == "equal";
 }
 
 // Returns true for ops that give the elements of their first operand in their order.
@@ -142,6 +142,8 @@ std::optional<int64_t> computed(std::string_view op, int64_t a, int64_t b) {
   else if (op == "subtract") wraps = __builtin_sub_overflow(a, b, &out);
   else if (op == "divide" && (b == 0 || b == -1)) return std::nullopt;
   else if (op == "divide") out = a / b;
+  else if (op == "mod" && (a < 0 || b < 1)) return std::nullopt;
+  else if (op == "mod") out = a % b;
   else wraps = __builtin_mul_overflow(a, b, &out);
   return wraps ? std::nullopt : std::optional(out);
 }
@@ -154,9 +156,16 @@ std::optional<Dim> as_open(const SizeEntry& entry) {
 
 // Returns a - b where it is at least 0 for all sizes.
 std::optional<Dim> open_difference(Dim a, Dim b) {
-  const Result<Dim> out = dim_difference(a, b);
-  const bool is_natural = out.ok() && (!out->is_expression() || a.min() >= b.max());
-  return is_natural ? std::optional(*out) : std::nullopt;
+  const Result<Dim> out = dim_difference(a, b), other = dim_difference(b, a);
+  const bool is_least = other.ok() ? other->max() == 0 : other.status().slug() == "size-bounds";
+  return out.ok() && (!out->is_expression() || is_least) ? std::optional(*out) : std::nullopt;
+}
+
+// Returns a - b * (a / b).
+std::optional<Dim> open_remainder(Dim a, int64_t b) {
+  const Result<Dim> quotient = dim_quotient(a, b);
+  const Result<Dim> whole = quotient.ok() ? dim_product(*quotient, Dim(b)) : quotient;
+  return whole.ok() ? open_difference(a, *whole) : std::nullopt;
 }
 
 // Returns op(a, b) of open sizes as a dim.
@@ -168,7 +177,9 @@ std::optional<Dim> open_result(std::string_view op, const SizeEntry& a, const Si
   if (!x || !y) return std::nullopt;
   if (op == "subtract") return open_difference(*x, *y);
   if (op == "divide" && !y->is_static()) return dim_exact_quotient(*x, *y);
-  if (op == "divide" && *y == Dim(0)) return std::nullopt;
+  const bool is_division = op == "divide" || op == "mod";
+  if (is_division && (!y->is_static() || *y == Dim(0))) return std::nullopt;
+  if (op == "mod") return open_remainder(*x, y->extent());
   const Result<Dim> out = op == "add"        ? dim_sum(*x, *y)
                           : op == "multiply" ? dim_product(*x, *y)
                           : op == "minimum"  ? dim_min(*x, *y)
@@ -205,7 +216,7 @@ SizeEntry combined(std::string_view op, const SizeEntry& a, const SizeEntry& b) 
     return value ? number(*value) : SizeEntry{};
   }
   if (const std::optional<Dim> dim = open_result(op, a, b)) return of_dim(*dim);
-  if (op == "divide") return {};
+  if (op == "divide" || op == "mod") return {};
   if (op == "minimum" && a.dim && a.most && b.number && *a.most <= *b.number) return a;
   if (op == "maximum" && is_rest(a) && b.number && *b.number <= 0) return a;
   if (op == "maximum" && is_rest(b) && a.number && *a.number <= 0) return b;
@@ -260,35 +271,6 @@ std::optional<Dim> GraphBuilder::dim_of(ValueId value) {
   if (entries.size() != 1) return std::nullopt;
   if (entries[0].number && *entries[0].number >= 0) return Dim(*entries[0].number);
   return entries[0].dim;
-}
-
-std::string GraphBuilder::cure(ValueId value) {
-  if (!open_sizes_)
-    return "give the values of the model's inputs that it depends on with --bind, and its open "
-           "sizes with --shape";
-  std::string inputs;
-  bool reads_sizes = false;
-  std::vector<bool> seen(function_.nodes.size());
-  std::vector<ValueId> left = {value};
-  while (!left.empty()) {
-    const ValueId now = left.back();
-    left.pop_back();
-    if (!is_valid(now) || seen[now.node]) continue;
-    seen[now.node] = true;
-    const Node& node = function_.nodes[now.node];
-    if (auto* param = std::get_if<Param>(&node.kind))
-      inputs += cat(" --bind ", param->name, "=...");
-    auto* call = std::get_if<Call>(&node.kind);
-    const bool reads_type = call != nullptr && reads_types_alone(*call->op);
-    reads_sizes = reads_sizes || reads_type;
-    if (!reads_type)
-      for (ValueId arg : function_.args(node)) left.push_back(arg);
-  }
-  const bool has_sizes = reads_sizes && !open_sizes_->empty();
-  if (inputs.empty() && !has_sizes) return "";
-  return cat("it depends on ", inputs.empty() ? "open sizes" : "inputs of the model",
-             inputs.empty() || !has_sizes ? "" : " and open sizes", "; give their values:", inputs,
-             has_sizes ? cat(" ", *open_sizes_) : "");
 }
 
 std::vector<SizeEntry> GraphBuilder::size_entries(ValueId value) {

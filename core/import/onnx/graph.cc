@@ -93,8 +93,7 @@ Result<ValueId> GraphBuilder::add(std::string_view name, const std::vector<Value
   }
   BYOC_TRY(attrs, complete_attrs(*op, std::move(attrs)));
   Result<std::vector<TypeId>> inferred = infer_types(*op, types, attrs);
-  if (!inferred.ok() && inferred.status().slug() == "symbolic-shape")
-    note_least(limits_, *op, types, attrs);
+  if (!inferred.ok()) note_limits(limits_, *op, types, attrs);
   BYOC_TRY(std::vector<TypeId> results, std::move(inferred));
   if (op->sizes) {
     BYOC_TRY(results, counted_results(*op, args, types, attrs, std::move(results)));
@@ -132,9 +131,8 @@ Value GraphBuilder::constant_of_numbers(ValueId value) {
     numbers.push_back(*entry.number);
   }
   const std::vector<int32_t> narrow(numbers.begin(), numbers.end());
-  return constant(type, Buffer::copy(type.dtype == DType::kI64
-                                         ? std::as_bytes(std::span(numbers))
-                                         : std::as_bytes(std::span(narrow))));
+  return constant(type, Buffer::copy(type.dtype == DType::kI64 ? std::as_bytes(std::span(numbers))
+                                                               : std::as_bytes(std::span(narrow))));
 }
 
 Result<std::vector<TypeId>> GraphBuilder::counted_results(const OpDef& op,
@@ -252,6 +250,35 @@ ValueId GraphBuilder::make_sequence(Sequence sequence) {
 }
 
 void GraphBuilder::note_table(Dim size, int64_t entries) { note_most(limits_, size, entries); }
+
+std::string GraphBuilder::cure(ValueId value) {
+  if (!open_sizes_)
+    return "give the values of the model's inputs that it depends on with --bind, and its open "
+           "sizes with --shape";
+  std::string inputs;
+  bool reads_sizes = false;
+  std::vector<bool> seen(function_.nodes.size());
+  std::vector<ValueId> left = {value};
+  while (!left.empty()) {
+    const ValueId now = left.back();
+    left.pop_back();
+    if (!is_valid(now) || seen[now.node]) continue;
+    seen[now.node] = true;
+    const Node& node = function_.nodes[now.node];
+    if (auto* param = std::get_if<Param>(&node.kind))
+      inputs += cat(" --bind ", param->name, "=...");
+    auto* call = std::get_if<Call>(&node.kind);
+    const bool reads_type = call != nullptr && reads_types_alone(*call->op);
+    reads_sizes = reads_sizes || reads_type;
+    if (!reads_type)
+      for (ValueId arg : function_.args(node)) left.push_back(arg);
+  }
+  const bool has_sizes = reads_sizes && !open_sizes_->empty();
+  if (inputs.empty() && !has_sizes) return "";
+  return cat("it depends on ", inputs.empty() ? "open sizes" : "inputs of the model",
+             inputs.empty() || !has_sizes ? "" : " and open sizes", "; give their values:", inputs,
+             has_sizes ? cat(" ", *open_sizes_) : "");
+}
 
 std::optional<Ints> GraphBuilder::const_ints(ValueId value) {
   const Buffer* buffer = data(value);

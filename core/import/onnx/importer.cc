@@ -310,11 +310,11 @@ class Importer {
 std::string limit_text(const std::string& size, const SizeLimit& limit) {
   std::string out;
   if (limit.least > 0)
-    out =
-        cat("size ", size, " is at least ", limit.least, ": windows do not fit into smaller ones");
+    out = cat("size ", size, " is at least ", limit.least, ": the model does not fit smaller ones");
   if (limit.most == Dim::kUnbounded) return out;
-  return cat(out, out.empty() ? "" : "; ", "size ", size, " is at most ", limit.most,
-             ": the model reads the first ", size, " entries of a table of ", limit.most);
+  out += cat(out.empty() ? "" : "; ", "size ", size, " is at most ", limit.most);
+  if (!limit.has_table) return out + ": an op of the model needs a bound";
+  return cat(out, ": the model reads the first ", size, " entries of a table of ", limit.most);
 }
 
 /// Imports within limits of sizes. Those that the import finds are added when it fails.
@@ -333,6 +333,7 @@ Result<IRModule> import_limited(const std::string& path, const OpRegistry& ops,
   for (const auto& [size, found] : importer.limits()) {
     SizeLimit& limit = limits[size];
     limit.least = std::max(limit.least, found.least);
+    if (found.most < limit.most) limit.has_table = found.has_table;
     limit.most = std::min(limit.most, found.most);
   }
   return out;

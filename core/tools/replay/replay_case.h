@@ -28,6 +28,7 @@ struct ReplayCase {
   double tolerance = -1;            // relative to the largest value; -1: by dtype
   std::vector<std::string> nodes;   // the names of its nodes in the model
   std::string graph_json;
+  std::map<std::string, int64_t> sizes;  // the numbers that the tensors have for open sizes
   std::vector<ReplayTensor> inputs, outputs;
   std::vector<Limit> limits;                // of the outputs; empty: by dtype
   std::vector<ExternalConstant> constants;  // in the graph's order

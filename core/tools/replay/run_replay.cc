@@ -6,13 +6,14 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/visit.h"
 #include "byoc/options.h"
+#include "byoc/pass/bind.h"
 #include "byoc/pass/partition.h"
 #include "byoc/te/module.h"
 #include "core/codegen/count_work.h"
 #include "core/region/judge.h"
 #include "core/tools/model/execute.h"
 #include "core/tools/model/region_probe.h"
-#include "core/tools/replay/device_step.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/show/placement.h"
 
 namespace byoc::driver {
@@ -82,30 +83,8 @@ class ReplayCompiler {
                " functions were compiled");
     out_.taken = out_.ops;
     count_work(module, module.function(module.entry), compiled.module.functions[0]);
-    program_.executable = program_of(std::move(compiled));
+    BYOC_TRY(program_.executable, program_of(case_, std::move(compiled)));
     return {};
-  }
-
-  Executable program_of(CompileResult compiled) const {
-    Executable out;
-    Step step{.module = 0, .symbol = case_.symbol};
-    auto add = [&](Place::Kind kind, const std::vector<ReplayTensor>& from, auto& to) {
-      for (const ReplayTensor& stored : from) {
-        step.args.push_back({kind, static_cast<uint32_t>(to.size()), 0});
-        step.types.push_back(stored.tensor.spec());
-        to.push_back({stored.name, stored.tensor.spec()});
-      }
-    };
-    add(Place::kInput, case_.inputs, out.program.inputs);
-    step.n_in = static_cast<uint32_t>(step.args.size());
-    add(Place::kOutput, case_.outputs, out.program.outputs);
-    out.program.steps = {std::move(step)};
-    for (const auto& buffer : case_.buffers) out.constants.emplace(buffer->key(), buffer);
-    for (const auto& packed : compiled.packed) out.constants.emplace(packed->key(), packed);
-    compiled.module.functions[0].locs = case_.nodes;
-    out.modules = {std::move(compiled.module)};
-    put_on_device(out.modules[0], out.program);
-    return out;
   }
 
   /// Compiles the ops without these composites, which another plugin does not have.
@@ -118,6 +97,11 @@ class ReplayCompiler {
     BYOC_TRY_STATUS(read_function_options(case_.options_json, build));
     BYOC_TRY(PassContext context, make_context(module, build));
     BYOC_TRY(module, inline_composites(std::move(module), {}, context));
+    if (!case_.sizes.empty()) {
+      GivenShapes numbers;
+      for (const auto& [name, number] : case_.sizes) numbers[name] = {number};
+      BYOC_TRY(module, bind_shapes(std::move(module), numbers, context));
+    }
     module.function(module.entry).attrs = {};
     BYOC_TRY(auto passes, Pipeline::until("fuse_ops", context));
     BYOC_TRY(module, run_passes(std::move(module), passes, context));
@@ -180,11 +164,7 @@ Result<Replayed> run_replay(const ReplayCase& replay, const Plugin& plugin,
   BYOC_TRY(ReplayProgram program, compile_replay(replay, plugin, plugins));
   Replayed out = std::move(program.facts);
   if (!program.executable) return out;
-  std::vector<Tensor> inputs;
-  for (const ReplayTensor& input : replay.inputs) {
-    BYOC_TRY(Tensor copy, input.tensor.copy());
-    inputs.push_back(std::move(copy));
-  }
+  BYOC_TRY(auto inputs, inputs_for(replay, program.executable->program));
   BYOC_TRY(auto got, execute(*std::move(program.executable), plugins, replay.threads, inputs));
   BYOC_CHECK(got.size() == replay.outputs.size(), got.size(), " outputs, ", replay.outputs.size(),
              " are stored");

@@ -80,8 +80,8 @@ Result<Json> write_constants(const ReplayCase& replay, const std::string& folder
   return list;
 }
 
-/// Returns the members of the manifest that are no tensors. "point" and "options" are left out
-/// without one, so that such folders are the same as those of earlier versions.
+/// Returns the members of the manifest that are no tensors. "point", "options" and "sizes" are left
+/// out without one, so that such folders are the same as those of earlier versions.
 Json manifest_of(const ReplayCase& replay) {
   Json out = {{"schema", "byoc.replay-folder/1"},
               {"producer", replay.producer},
@@ -98,6 +98,7 @@ Json manifest_of(const ReplayCase& replay) {
               {"tolerance", replay.tolerance < 0 ? Json() : Json(replay.tolerance)},
               {"graph", "graph.json"}};
   if (!replay.point_json.empty()) out["point"] = replay.point_json;
+  if (!replay.sizes.empty()) out["sizes"] = replay.sizes;
   if (replay.options_json != "{}") out["options"] = Json::parse(replay.options_json);
   return out;
 }

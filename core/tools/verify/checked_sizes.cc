@@ -2,10 +2,9 @@
 #include "core/tools/verify/checked_sizes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
-#include "byoc/ir/dim.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/replay/region_values.h"
 
 namespace byoc::driver {
@@ -14,29 +13,6 @@ namespace {
 constexpr int kBetween = 2;  // runs of random sizes
 
 using Numbers = std::map<std::string, int64_t>;
-
-// Returns the elements of all values; infinity where a dim overflows.
-double elements_at(const IRModule& module, const Numbers& numbers) {
-  auto number = [&](Dim size) -> std::optional<Dim> {
-    const auto found = numbers.find(size.name().str());
-    return Dim(found == numbers.end() ? size.min() : found->second);
-  };
-  double sum = 0;
-  for (const auto& [name, function] : module.functions) {
-    for (const Node& node : function.nodes) {
-      for (size_t k = 0; k < node.types.size(); ++k) {
-        double count = 1;
-        for (Dim dim : node.types[k]->shape) {
-          Result<Dim> extent = is_open(dim) ? with_sizes(dim, number) : Result<Dim>(dim);
-          if (!extent.ok()) return INFINITY;
-          count *= static_cast<double>(extent->max());
-        }
-        sum += count;
-      }
-    }
-  }
-  return sum;
-}
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/tools/model/compare.h"
-#include "core/tools/model/execute.h"
+#include "core/tools/replay/case_sizes.h"
 
 namespace byoc::tune {
 namespace {
@@ -23,12 +23,12 @@ Result<std::unique_ptr<LoadedPoint>> LoadedPoint::load(
   BYOC_TRY(out->session_,
            Session::load(std::move(executable), plugins, {.threads = replay.threads}));
   BYOC_TRY(out->context_, out->session_->make_context());
-  for (const driver::ReplayTensor& input : replay.inputs) {
-    BYOC_TRY(Tensor copy, input.tensor.copy());
-    out->inputs_.push_back(std::move(copy));
-  }
-  BYOC_TRY(out->outputs_, driver::make_tensors(out->session_->outputs()));
+  BYOC_TRY(out->inputs_, driver::inputs_for(replay, out->session_->program()));
   for (const Tensor& tensor : out->inputs_) out->in_.push_back(tensor.view());
+  for (const driver::ReplayTensor& output : replay.outputs) {
+    BYOC_TRY(Tensor made, Tensor::make(output.tensor.spec()));
+    out->outputs_.push_back(std::move(made));
+  }
   for (const Tensor& tensor : out->outputs_) out->out_.push_back(tensor.view());
   return out;
 }
@@ -46,7 +46,7 @@ Status LoadedPoint::check() {
     if (!compared.difference.is_equal)
       return data_loss(cat("wrong: ", right.name, " ", driver::value_text(compared)));
   }
-  for (size_t k = 0; k < inputs_.size(); ++k) {
+  for (size_t k = 0; k < replay_.inputs.size(); ++k) {
     if (!is_same(inputs_[k], replay_.inputs[k].tensor))
       return data_loss(cat("wrong: a run changes its input ", replay_.inputs[k].name));
   }

@@ -17,6 +17,7 @@
 #include "byoc/base/file.h"
 #include "byoc/base/version.h"
 #include "core/measure/sampler.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/replay/run_replay.h"
 #include "runtime/base/temporary.h"
 #include "runtime/cli/values.h"
@@ -27,23 +28,23 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "byoc-tune-";
 
-TensorSpec spec_of(TypeId type) { return {type->dtype, static_extents(type->shape)}; }
-
 /// Fills the inputs with random values as commands do, and the outputs with zeros.
 Status add_tensors(driver::ReplayCase& to, uint64_t seed) {
   BYOC_TRY(IRModule module, driver::module_of(to));
   const Function& function = module.function(module.entry);
+  to.sizes = driver::usual_sizes(module);
   std::vector<NamedTensor> types;
   for (size_t k = 0; k < function.num_params(); ++k) {
-    types.push_back(
-        {std::get<Param>(function.nodes[k].kind).name.str(), spec_of(function.nodes[k].types[0])});
+    BYOC_TRY(TensorSpec spec, driver::spec_at(function.nodes[k].types[0], to.sizes));
+    types.push_back({std::get<Param>(function.nodes[k].kind).name.str(), std::move(spec)});
   }
   BYOC_TRY(auto inputs, cli::make_inputs(types, {}, seed, {}));
   BYOC_CHECK(inputs.size() == types.size(), inputs.size(), " values of ", types.size(), " inputs");
   for (size_t k = 0; k < inputs.size(); ++k)
     to.inputs.push_back({types[k].name, std::move(inputs[k].tensor)});
   for (TypeId type : function.result_types()) {
-    BYOC_TRY(Tensor zeros, Tensor::make(spec_of(type)));
+    BYOC_TRY(const TensorSpec spec, driver::spec_at(type, to.sizes));
+    BYOC_TRY(Tensor zeros, Tensor::make(spec));
     to.outputs.push_back({cat("output", to.outputs.size()), std::move(zeros)});
   }
   return {};

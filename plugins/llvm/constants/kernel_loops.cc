@@ -26,16 +26,17 @@ Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
   return lowered(schedule, schedules);
 }
 
-// Lowers a Dag with open sizes by a schedule of the same Dag with numbers: the first of the guesses
-// that fits. Partial sums over a loop that is open, for example, fit at other points.
+// Lowers a Dag with open sizes by a schedule of the same Dag with numbers: at the point `chosen`, or
+// at the first guess that fits. Partial sums over an open loop, for example, fit at other points.
 Result<te::LoopFunction> lower_as(const te::Dag& dag, const te::Dag& nominal,
-                                  const te::Target& target) {
+                                  const te::Target& target, const topi::Point* chosen) {
   const topi::Template schedules = sketch::template_of(nominal, target);
   auto at = [&](const topi::Point& point) -> Result<te::LoopFunction> {
     BYOC_TRY(te::Schedule model, schedules.at(point));
     BYOC_TRY(te::Schedule schedule, schedule_as(dag, nominal, model.trace(), target));
     return lowered(schedule, schedules);
   };
+  if (chosen != nullptr) return at(*chosen);
   Result<te::LoopFunction> first = at(schedules.first);
   if (first.ok() || first.status().slug() != "open-schedule") return first;
   for (const topi::Point& point : schedules.choices().guesses) {
@@ -82,16 +83,17 @@ Result<te::LoopFunction> lower_whole(const te::Dag& dag, const te::Target& targe
 }
 
 Result<KernelLoops> lower_open(const te::Dag& dag, const te::Dag& nominal, size_t inputs,
-                               const te::Target& target) {
+                               const te::Target& target, const topi::Point* point) {
   const std::optional<Hoisted> model = hoist_constants(nominal, inputs);
   const te::Dag& of_numbers = model ? model->rest : nominal;
-  return lower_hoisted(hoist_constants(dag, inputs), dag, inputs, target,
-                       [&](const te::Dag& rest) { return lower_as(rest, of_numbers, target); });
+  return lower_hoisted(hoist_constants(dag, inputs), dag, inputs, target, [&](const te::Dag& rest) {
+    return lower_as(rest, of_numbers, target, point);
+  });
 }
 
 Result<te::LoopFunction> lower_open_whole(const te::Dag& dag, const te::Dag& nominal,
                                           const te::Target& target) {
-  return lower_as(dag, nominal, target);
+  return lower_as(dag, nominal, target, nullptr);
 }
 
 }  // namespace byoc::llvm_plugin

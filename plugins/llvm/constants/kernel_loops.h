@@ -25,9 +25,11 @@ Result<KernelLoops> lower_with_constants(const te::Dag& dag, size_t inputs,
                                          const topi::Point* point = nullptr);
 /// Lowers a Dag without constants that are made at compile: each run computes all of its stages.
 Result<te::LoopFunction> lower_whole(const te::Dag& dag, const te::Target& target);
-/// Lowers a Dag with open sizes, by the first schedule of the same Dag with numbers for them.
+/// Lowers a Dag with open sizes, by the schedule of the same Dag with numbers, at a point of
+/// its template; no point: by its first guess that fits. Errors: of primitives; slug
+/// "open-schedule" for a point whose schedule needs numbers.
 Result<KernelLoops> lower_open(const te::Dag& dag, const te::Dag& nominal, size_t inputs,
-                               const te::Target& target);
+                               const te::Target& target, const topi::Point* point = nullptr);
 /// The same without constants that are made at compile.
 Result<te::LoopFunction> lower_open_whole(const te::Dag& dag, const te::Dag& nominal,
                                           const te::Target& target);

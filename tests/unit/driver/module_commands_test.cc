@@ -102,6 +102,23 @@ TEST(PrintCommand, SaysWhyAFunctionHasNoTensorExpression) {
   EXPECT_THAT(byoc("print " + model + " --te").out, HasSubstr("relu: f32[N, 3]"));
 }
 
+// As byoc compile, without --shape.
+TEST(PrintCommand, GivesOpenSizesARangeForCode) {
+  Byoc byoc;
+  const std::string model =
+      byoc.write("r.ir", "fn main(%x: f32[N,3]) { %0 = tanh(%x)  return %0 }");
+  const Ran code = byoc("print " + model + " --compiler llvm --llvm");
+  EXPECT_EQ(code.code, 0) << code.err;
+  EXPECT_THAT(code.out, HasSubstr("define"));
+  EXPECT_THAT(code.err, HasSubstr("--shape N=1..65536"));
+  const Ran later = byoc("print " + model + " --compiler json --after fuse_ops");
+  EXPECT_EQ(later.code, 0) << later.err;
+  EXPECT_THAT(later.out, HasSubstr("json_main_0(%i0: f32[1<=N<=65536,3])"));
+  EXPECT_THAT(byoc("print " + model).out, HasSubstr("f32[N,3]"));
+  const Ran placed = byoc("explain " + model + " --compiler llvm --placement");
+  EXPECT_EQ(placed.code, 0) << placed.err;
+}
+
 TEST(PrintCommand, RefusesATargetThatNobodyKnows) {
   Byoc byoc;
   Ran ran = byoc("print " + byoc.write("m.ir", kTwoOps) + " --te --target pdp11");

@@ -127,10 +127,114 @@ TEST(Cures, SizesWithoutBoundsAreAtLeastWhatWindowsReachOver) {
   // (H - 5) / 2 + 1 >= 5 and (W - 3) / 2 + 1 >= 3; the batch stays as it is.
   EXPECT_EQ(cat(*main.nodes[0].types[0]), "f32[N,1,13<=H,7<=W]");
   EXPECT_THAT(main.attrs.strings("import_warnings"),
-              testing::ElementsAre("size H is at least 13: windows do not fit into smaller ones",
-                                   "size W is at least 7: windows do not fit into smaller ones"));
+              testing::ElementsAre("size H is at least 13: the model does not fit smaller ones",
+                                   "size W is at least 7: the model does not fit smaller ones"));
   ImportOptions smaller{.shapes = {{"H", {GivenSize(12, 20)}}}};
   EXPECT_ERROR(windows().import(smaller), "symbolic-shape", "reaches over 5 needs an extent of 5");
+}
+
+// An image of 2H x 2W cells is resized to H x W: it must have cells.
+TEST(Cures, SizesOfResizedImagesAreAtLeastOne) {
+  OnnxModel model(13);
+  model.input("x", {"N", 4, "H", "W"}).output("y");
+  model.input("like", {"N", 1, "H", "W"});
+  set(model.node("DepthToSpace", {"x"}, {"large"}), "blocksize", 2);
+  ints(model, "first", {0});
+  ints(model, "second", {1});
+  ints(model, "third", {2});
+  ints(model, "last", {4});
+  model.node("Shape", {"large"}, {"large_dims"});
+  model.node("Slice", {"large_dims", "first", "third", "first"}, {"channels"});
+  model.node("Shape", {"like"}, {"dims"});
+  model.node("Slice", {"dims", "third", "last", "first"}, {"image"});
+  set(model.node("Concat", {"channels", "image"}, {"sizes"}), "axis", 0);
+  set(model.node("Resize", {"large", "", "", "sizes"}, {"y"}, "resize"), "mode", "linear");
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_EQ(cat(*main.nodes[0].types[0]), "f32[N,4,1<=H,1<=W]");
+  EXPECT_EQ(cat(*main.type(main.results[0])), "f32[N,1,1<=H,1<=W]");
+}
+
+// f32 holds every product of a length and the scale exactly, up to a bound.
+TEST(Cures, ASizeThatIsScaledGetsABound) {
+  OnnxModel model(13);
+  model.input("x", {"N", 4, "L"}).output("y");
+  model.initializer("scales", {3}, std::vector<float>{1, 1, 2});
+  set(model.node("Resize", {"x", "", "scales"}, {"y"}, "resize"), "mode", "linear");
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_EQ(cat(*main.type(main.results[0])), "f32[N,4,(2*L : 1<=L<=65536)]");
+  EXPECT_THAT(main.attrs.strings("import_warnings"),
+              testing::ElementsAre("size L is at most 65536: an op of the model needs a bound"));
+}
+
+// 3*H*W >= 40: one number for both, as neither of them has a least one by itself.
+TEST(Cures, SizesOfAProductHaveOneLeastNumber) {
+  OnnxModel model(13);
+  model.input("x", {"N", 3, "H", "W"}).output("y").output("at");
+  ints(model, "k", {40});
+  model.node("Flatten", {"x"}, {"all"});
+  model.node("TopK", {"all", "k"}, {"y", "at"}, "topk");
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  EXPECT_EQ(cat(*module->function("main").nodes[0].types[0]), "f32[N,3,4<=H,4<=W]");
+}
+
+// Skip connections of networks for images of every size: H/2 - 2*(H/4) is 0 or 1.
+TEST(Cures, PadsThatAreRemaindersAreBounded) {
+  OnnxModel model(13);
+  model.input("x", {1, 1, "H"}).output("y");
+  ints(model, "two", {2});
+  ints(model, "third", {2});
+  ints(model, "zeros", {0, 0, 0, 0, 0});
+  const std::vector<int64_t> strides = {2}, window = {2};
+  for (const auto& [from, to] : {std::pair("x", "half"), std::pair("half", "quarter")}) {
+    auto& pool = model.node("MaxPool", {from}, {to});
+    set(pool, "kernel_shape", window);
+    set(pool, "strides", strides);
+  }
+  model.initializer("w", {1, 1, 2}, std::vector<float>{1, 2});
+  set(model.node("ConvTranspose", {"quarter", "w"}, {"up"}), "strides", strides);
+  for (const auto& [from, to] : {std::pair("half", "a"), std::pair("up", "b")}) {
+    model.node("Shape", {from}, {cat(to, "_dims")});
+    model.node("Gather", {cat(to, "_dims"), "third"}, {to});
+  }
+  model.node("Sub", {"a", "b"}, {"rest"});
+  set(model.node("Concat", {"zeros", "rest"}, {"pads"}), "axis", 0);
+  model.node("Pad", {"up", "pads"}, {"padded"}, "pad");
+  model.node("Add", {"padded", "half"}, {"y"});
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_THAT(cat(*main.type(main.results[0])), HasSubstr("(div(H,2) : "));
+}
+
+// Windows of 7 cells over images of every size, as those of Swin: x is padded to whole windows.
+TEST(Cures, PadsToWholeWindowsAreBounded) {
+  OnnxModel model(13);
+  model.input("x", {1, "H"}).output("y");
+  for (int64_t number : {0, 1, 7}) ints(model, cat("n", number), {number});
+  ints(model, "zeros", {0, 0, 0});
+  ints(model, "windows", {1, -1, 7});
+  model.node("Shape", {"x"}, {"dims"});
+  model.node("Gather", {"dims", "n1"}, {"h"});
+  model.node("Mod", {"h", "n7"}, {"last"});
+  model.node("Sub", {"n7", "last"}, {"left"});
+  model.node("Mod", {"left", "n7"}, {"rest"});
+  set(model.node("Concat", {"zeros", "rest"}, {"pads"}), "axis", 0);
+  model.node("Pad", {"x", "pads"}, {"padded"}, "pad");
+  model.node("Reshape", {"padded", "windows"}, {"y"}, "reshape");
+  auto module = model.import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  const Dim count = main.type(main.results[0])->shape[1];
+  for (int64_t h : {1, 6, 7, 8, 70}) {
+    auto at = with_sizes(count, [h](Dim) { return std::optional(Dim(h)); });
+    ASSERT_TRUE(at.ok()) << at.status().to_string();
+    EXPECT_EQ(*at, Dim((h + 6) / 7)) << h;
+  }
 }
 
 TEST(Cures, KnownDimsOfOpenShapesAreNumbers) {

@@ -54,6 +54,34 @@ TEST(Dim, BoundsFollowFromSizes) {
   EXPECT_FALSE(dim_product(ok(dim_product(kT, Dim(INT64_MAX / 2))), Dim(3)).ok());
 }
 
+// A remainder is less than the divisor, also where the size has no bound.
+TEST(Dim, RemaindersAreBounded) {
+  const Dim half = ok(dim_quotient(kP, 2));
+  const Dim rest = ok(dim_difference(kP, ok(dim_product(half, Dim(2)))));
+  EXPECT_EQ(rest.min(), 0);
+  EXPECT_EQ(rest.max(), 1);
+  EXPECT_EQ(ok(dim_quotient(rest, 2)), Dim(0));
+  const Dim quarter = ok(dim_quotient(half, 2));
+  EXPECT_EQ(ok(dim_difference(half, ok(dim_product(quarter, Dim(2))))).max(), 1);
+  const Dim tens = ok(dim_product(ok(dim_quotient(kP, 10)), Dim(30)));  // 3 * (P mod 10) + 5
+  const Dim more = ok(dim_sum(ok(dim_difference(ok(dim_product(kP, Dim(3))), tens)), Dim(5)));
+  EXPECT_EQ(more.min(), 5);
+  EXPECT_EQ(more.max(), 32);
+  EXPECT_EQ(ok(dim_sum(rest, ok(dim_product(half, Dim(2))))), kP);
+  // The cells that fill a row of windows up: (7 - P mod 7) mod 7.
+  auto modulo = [](Dim x, int64_t n) {
+    return ok(dim_difference(x, ok(dim_product(ok(dim_quotient(x, n)), Dim(n)))));
+  };
+  const Dim fill = modulo(ok(dim_difference(Dim(7), modulo(kP, 7))), 7);
+  EXPECT_EQ(fill.max(), 6);
+  EXPECT_EQ(ok(dim_min(ok(dim_sum(kP, fill)), kP)), kP);
+  EXPECT_EQ(ok(dim_max(kP, ok(dim_sum(kP, fill)))), ok(dim_sum(kP, fill)));
+  for (int64_t p : {0, 1, 6, 7, 8, 15}) {
+    const auto put = [p](Dim) { return std::optional(Dim(p)); };
+    EXPECT_EQ(ok(with_sizes(fill, put)), Dim((7 - p % 7) % 7)) << p;
+  }
+}
+
 TEST(Dim, SubstitutesSizes) {
   const Dim dim = ok(dim_sum(ok(dim_product(kB, kT)), Dim(3)));
   auto put = [](Symbol name, Dim value) {

@@ -93,6 +93,30 @@ TEST_F(LlvmKnobs, AreAbsentWithoutChoice) {
   EXPECT_TRUE(space_of("fn main(%x: f32[]) {\n  %0 = exp(%x)\n  return %0\n}").is_null());
 }
 
+constexpr std::string_view kOpenMatmul = R"(fn main(%a: f32[1<=N<=64,40]) {
+  %b = const(0.5) : f32[40,70]
+  %0 = matmul(%a, %b)
+  %1 = relu(%0)
+  return %1
+})";
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  out.replace(out.find(from), from.size(), to);
+  return out;
+}
+
+// A task is a class of sizes: the numbers that schedules are chosen for, here 64.
+TEST_F(LlvmKnobs, OfOpenSizesServeARange) {
+  const PluginJson space = space_of(kOpenMatmul);
+  ASSERT_FALSE(space.is_null());
+  EXPECT_THAT(space.at("kind").get<std::string>(), HasSubstr("open_"));
+  EXPECT_EQ(space.at("flops"), 2.0 * 64 * 40 * 70 + 64 * 70);
+  EXPECT_EQ(space_of(replaced(kOpenMatmul, "1<=N<=64", "2<=M<=79")).at("task"), space.at("task"));
+  EXPECT_NE(space_of(replaced(kOpenMatmul, "1<=N<=64", "1<=N<=8")).at("task"), space.at("task"));
+  EXPECT_NE(space_of(replaced(kOpenMatmul, "1<=N<=64", "64")).at("task"), space.at("task"));
+}
+
 // Kernels are keyed by loops: the first guess is the schedule without a point, another is not.
 TEST_F(LlvmKnobs, PointsShareTheCacheOfKernels) {
   const auto [first, other] = two_points();

@@ -127,6 +127,34 @@ TEST(TuneCommand, MeasuresRunsOfSeveralThreads) {
   }
 }
 
+// One point serves a range: it is measured with the function of the range, whose inputs have the
+// sizes as expressions only, and found for another range of the class.
+TEST(TuneCommand, MeasuresOpenSizesOncePerClass) {
+  OwnCache byoc;
+  const std::string log = byoc.file("t.jsonl");
+  const std::string model = byoc.write("m.ir",
+                                       "fn main(%x: f32[B,T,40]) {\n"
+                                       "  %w = const(0.5) : f32[40,70]\n"
+                                       "  %0 = reshape(%x) {shape=[-1,40]}\n"
+                                       "  %1 = matmul(%0, %w)\n"
+                                       "  return %1\n}\n");
+  const std::string open = " --shape B=1..4 --shape T=1..64 --compiler llvm --run-limit 20";
+  const Ran ran = byoc("tune " + model + open + " --trials 4 --log " + log);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  size_t good = 0;
+  for (const tune::Record& record : records_of(log)) {
+    good += record.is_ok();
+    EXPECT_THAT(record.kind, HasSubstr("open_"));
+  }
+  EXPECT_GE(good, 2U) << ran.out;
+  const std::string other = " --shape B=1..4 --shape T=2..79 --compiler llvm --tuning-log " + log;
+  const Ran compiled = byoc("compile " + model + other + " -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(compiled.code, 0) << compiled.err;
+  EXPECT_THAT(compiled.out, HasSubstr("1 hit")) << compiled.err;
+  const Ran checked = byoc("verify " + model + other);
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
+}
+
 TEST(TuneCommand, ListsAndCompactsALog) {
   OwnCache byoc;
   const std::string model = byoc.write("m.ir", kRelu), log = byoc.file("t.jsonl");
