@@ -9,6 +9,7 @@
 #include "byoc/base/env.h"
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
+#include "plugins/llvm/analysis/shared_work.h"
 #include "plugins/llvm/estimate/estimate.h"
 #include "plugins/llvm/families/family.h"
 #include "plugins/llvm/functions.h"
@@ -298,9 +299,22 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
                                         std::move(packing));
 }
 
+/// Counts the work of the kernels, each as often as a run of the function calls it.
+std::string work_of(const Lowered& function, const te::Target& target) {
+  std::vector<double> calls(function.kernels.size(), function.sequence ? 0 : 1);
+  if (function.sequence) {
+    for (const Sequence::Call& call : function.sequence->calls) ++calls.at(call.piece);
+  }
+  const WorkUnits units{target.vector_bits / 8};
+  SharedWork all;
+  for (size_t k = 0; k < calls.size(); ++k)
+    add(all, shared_work(function.kernels[k], target.threads, units), calls[k]);
+  return print(all);
+}
+
 /// Compiles without the cache, so that the text is the same whatever the cache has.
 std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form) {
-  if (form != "llvm" && form != "asm") return Plugin::show(request, form);
+  if (form != "llvm" && form != "asm" && form != "work") return Plugin::show(request, form);
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::string out;
@@ -309,7 +323,9 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   for (size_t f = 0; f < functions.size(); ++f) {
     const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
                                       static_cast<int64_t>(request.functions[f].index));
+    if (form == "work") out += work_of(function, target);
     for (const te::LoopFunction& kernel : function.kernels) {
+      if (form == "work") break;
       Listings code = value_of(list_kernel(kernel, machine, emit_options_of(request.raw)));
       out += form == "llvm" ? code.llvm : code.assembly;
     }
