@@ -37,6 +37,7 @@ constexpr Bound kBounds[] = {
     {"infer_types", 3000},         {"inline_functions", 5800},  {"bind_constant_arguments", 190},
     {"widen_floats", 130},         {"fold_constants", 1700},    {"merge_pads", 200},
     {"eliminate_dead_code", 1700}, {"merge_equal_nodes", 3500}, {"fold_batch_norm", 3000},
+    {"round_weights", 10},
     {"prepare_quantized", 400},    {"merge_composites", 20000}, {"use_integers", 1},
     {"fold_weights", 400},         {"annotate_target", 12000},  {"merge_compiler_regions", 19000},
     {"make_added_loops", 60},      {"partition_graph", 15000},  {"assign_layouts", 1},
