@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Of a loop, in instructions (plugins/llvm/analysis/shared_work.h): to start it, and for each thread.
+# The instructions of a loop (plugins/llvm/analysis/shared_work.h): to start it, and for each thread.
 PER_LOOP, PER_THREAD = 4 * 1000, 4 * 300
 
 

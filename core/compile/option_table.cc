@@ -252,9 +252,10 @@ const OptionInfo kTable[] = {
      .get = get_member<&BuildOptions::shared_weights>},
     {.name = "prefer",
      .value = "WHAT",
-     .doc = "weights in larger forms that take less time, where they gain most per byte: gain (the "
-            "default: at most 1.65 times the model's bytes, unless that takes 1 % longer), size (at "
-            "most 1.1), balanced (1.6) or speed (no limit)",
+     .doc =
+         "weights in larger forms that take less time, where they gain most per byte: gain (the "
+         "default: at most 1.65 times the model's bytes, unless that takes 1 % longer), size (at "
+         "most 1.1), balanced (1.6) or speed (no limit)",
      .fallback = std::string("gain"),
      .part = OptionPart::kBuild,
      .needs_model = true,

@@ -39,7 +39,8 @@ constexpr PassOption kOptions[] = {
     {"prefer", "gain",
      "how much larger the weights of compiled functions may be than the model's: gain, size, "
      "balanced, speed"},
-    {"precision", "f32", "how constant matrices of products are rounded and stored: f32, f16, bf16"},
+    {"precision", "f32",
+     "how constant matrices of products are rounded and stored: f32, f16, bf16"},
     {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},
 };
 

@@ -27,12 +27,13 @@ std::optional<ValueId> matrix_of(const Function& function, const Node& node) {
   const Call* call = std::get_if<Call>(&node.kind);
   if (call == nullptr) return std::nullopt;
   const OpFacts& facts = call->op->facts;
-  if (facts.family != OpFamily::kProduct || !facts.is_plain || facts.weight < 0) return std::nullopt;
+  if (facts.family != OpFamily::kProduct || !facts.is_plain || facts.weight < 0)
+    return std::nullopt;
   const ValueId weight = function.args(node)[static_cast<size_t>(facts.weight)];
   const TypeId type = function.type(weight);
   const Result<int64_t> count = num_elements(type->shape);
-  const bool is_large = type->dtype == DType::kF32 && type->shape.size() == 2 && count.ok() &&
-                        *count >= kLeastStored;
+  const bool is_large =
+      type->dtype == DType::kF32 && type->shape.size() == 2 && count.ok() && *count >= kLeastStored;
   return is_large && is_constant(function.nodes[weight.node]) ? std::optional(weight)
                                                               : std::nullopt;
 }
@@ -77,8 +78,8 @@ class WeightRounder {
     const TypeId out[] = {TensorType{to_, node.types[0]->shape}};
     BYOC_TRY(auto values, evaluate(cast_, {{"to", to_}}, in, out, data));
     const ValueId stored = constants_.add(values[0], out[0], node.loc);
-    const uint32_t wide = rewriter_.to().add_call(&cast_, intern({{"to", DType::kF32}}),
-                                                  std::vector{stored}, std::vector{in[0]}, node.loc);
+    const uint32_t wide = rewriter_.to().add_call(
+        &cast_, intern({{"to", DType::kF32}}), std::vector{stored}, std::vector{in[0]}, node.loc);
     rewriter_.replace(k, wide);
     return true;
   }
@@ -95,7 +96,8 @@ Result<IRModule> round_weights(IRModule module, const PassContext& context) {
   const std::string precision = context.option("precision");
   if (precision == "f32") return module;
   if (precision != "f16" && precision != "bf16")
-    return invalid(cat("precision is f32, f16 or bf16, not \"", precision, "\"")).with_slug("usage");
+    return invalid(cat("precision is f32, f16 or bf16, not \"", precision, "\""))
+        .with_slug("usage");
   const DType to = precision == "f16" ? DType::kF16 : DType::kBF16;
   BYOC_TRY(const OpDef* cast, context.ops->get("cast"));
   for (auto& [name, function] : module.functions) {

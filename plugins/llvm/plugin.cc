@@ -9,7 +9,6 @@
 #include "byoc/base/env.h"
 #include "byoc/ir/intern.h"
 #include "byoc/plugin/sdk.h"
-#include "plugins/llvm/analysis/shared_work.h"
 #include "plugins/llvm/estimate/estimate.h"
 #include "plugins/llvm/families/family.h"
 #include "plugins/llvm/functions.h"
@@ -94,10 +93,6 @@ te::Target target_of(const byoc_compile& request) {
   te::Target target = target_of(sdk::to_view(request.target_json));
   target.threads = std::max(request.threads, 1u);
   return target;
-}
-
-EmitOptions emit_options_of(const byoc_compile& raw) {
-  return {.contract = (raw.flags & BYOC_STRICT_FP) == 0, .threads = std::max(raw.threads, 1u)};
 }
 
 /// Runs work on the host's threads, whose number the user limits.
@@ -299,19 +294,6 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
                                         std::move(packing));
 }
 
-/// Counts the work of the kernels, each as often as a run of the function calls it.
-std::string work_of(const Lowered& function, const te::Target& target) {
-  std::vector<double> calls(function.kernels.size(), function.sequence ? 0 : 1);
-  if (function.sequence) {
-    for (const Sequence::Call& call : function.sequence->calls) ++calls.at(call.piece);
-  }
-  const WorkUnits units{target.vector_bits / 8};
-  SharedWork all;
-  for (size_t k = 0; k < calls.size(); ++k)
-    add(all, shared_work(function.kernels[k], target.threads, units), calls[k]);
-  return print(all);
-}
-
 /// Compiles without the cache, so that the text is the same whatever the cache has.
 std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form) {
   if (form != "llvm" && form != "asm" && form != "work") return Plugin::show(request, form);
@@ -320,13 +302,14 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   std::string out;
   const std::vector<FunctionToLower> functions = functions_of(request, families_);
   std::vector<FunctionModule> modules = read_functions(functions, each_of(request));
+  const EmitOptions emit{(request.raw.flags & BYOC_STRICT_FP) == 0, target.threads};
   for (size_t f = 0; f < functions.size(); ++f) {
     const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
                                       static_cast<int64_t>(request.functions[f].index));
     if (form == "work") out += work_of(function, target);
     for (const te::LoopFunction& kernel : function.kernels) {
       if (form == "work") break;
-      Listings code = value_of(list_kernel(kernel, machine, emit_options_of(request.raw)));
+      Listings code = value_of(list_kernel(kernel, machine, emit));
       out += form == "llvm" ? code.llvm : code.assembly;
     }
   }

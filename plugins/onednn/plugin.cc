@@ -15,11 +15,12 @@
 namespace byoc::onednn {
 namespace {
 
-/// Lets oneDNN compute products and convolutions of f32 with operands that it rounds to 16 bits, where
-/// the processor has instructions for that; sums stay in f32. For all primitives of the process.
+/// Lets oneDNN round the operands of products and convolutions of f32 to 16 bits, where the
+/// processor has instructions for that; sums stay in f32. For all primitives of the process.
 void set_math(const std::string& math) {
   if (math != "bf16" && math != "f16")
-    throw sdk::Error(BYOC_INVALID_ARGUMENT, "onednn.math is f32, f16 or bf16, not \"" + math + "\"");
+    throw sdk::Error(BYOC_INVALID_ARGUMENT,
+                     "onednn.math is f32, f16 or bf16, not \"" + math + "\"");
   using Mode = dnnl::fpmath_mode;
   dnnl::set_default_fpmath_mode(math == "bf16" ? Mode::bf16 : Mode::f16);
 }

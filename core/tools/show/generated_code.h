@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`, and
-// counts of its work for `--work`.
+// The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`,
+// and counts of its work for `--work`.
 #include "byoc/tune/space.h"
 #include "core/tools/model/model_options.h"
 

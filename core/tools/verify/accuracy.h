@@ -21,8 +21,8 @@ struct OutputAccuracy {
   int64_t same_top = 0;  // rows whose first greatest element is in the same place
 };
 
-/// Runs both modules once by `build` on the same inputs, `inputs` as --input, the others random. The
-/// float module keeps its precision.
+/// Runs both modules once by `build` on the same inputs, `inputs` as --input, the others random.
+/// The float module keeps its precision.
 /// Errors: slug "vs-float" when inputs or outputs of the two differ in number, name or type;
 /// those of build and of a run.
 Result<std::vector<OutputAccuracy>> compare_with_float(IRModule module, IRModule float_module,

@@ -29,27 +29,26 @@ class UnitCounter {
 
   double of(const te::Stmt& stmt) {
     if (stmt.is_empty()) return 0;
-    return std::visit(
-        overloaded{
-            [&](const te::For& v) { return of_loop(v); },
-            [&](const te::Store& v) { return of_store(v); },
-            [&](const te::If& v) { return of_branch(v); },
-            [&](const te::Let& v) {
-              ranges_.set(v.var, ranges_.of(v.value));
-              return of_value(v.value) + of(v.body);
-            },
-            [&](const te::Alloc& v) {
-              if (v.scope == te::Scope::kStack) on_stack_.insert(v.tensor.id());
-              return of(v.body);
-            },
-            [&](const te::Block& v) {
-              double out = 0;
-              for (const te::Stmt& inner : v.stmts) out += of(inner);
-              return out;
-            },
-            [&](const te::Intrinsic& v) { return of_intrinsic(v); },
-        },
-        stmt->kind);
+    return std::visit(overloaded{
+                          [&](const te::For& v) { return of_loop(v); },
+                          [&](const te::Store& v) { return of_store(v); },
+                          [&](const te::If& v) { return of_branch(v); },
+                          [&](const te::Let& v) {
+                            ranges_.set(v.var, ranges_.of(v.value));
+                            return of_value(v.value) + of(v.body);
+                          },
+                          [&](const te::Alloc& v) {
+                            if (v.scope == te::Scope::kStack) on_stack_.insert(v.tensor.id());
+                            return of(v.body);
+                          },
+                          [&](const te::Block& v) {
+                            double out = 0;
+                            for (const te::Stmt& inner : v.stmts) out += of(inner);
+                            return out;
+                          },
+                          [&](const te::Intrinsic& v) { return of_intrinsic(v); },
+                      },
+                      stmt->kind);
   }
 
   /// Returns the greatest number of iterations.
@@ -60,7 +59,8 @@ class UnitCounter {
 
   void bind(const te::For& loop, int64_t first, int64_t count) {
     const Range begin = ranges_.of(loop.begin);
-    ranges_.set(loop.var, {begin.low + first, begin.high + first + std::max<int64_t>(count, 1) - 1});
+    ranges_.set(loop.var,
+                {begin.low + first, begin.high + first + std::max<int64_t>(count, 1) - 1});
   }
   Ranges& ranges() { return ranges_; }
   const std::unordered_set<const void*>& on_stack() const { return on_stack_; }
@@ -69,8 +69,7 @@ class UnitCounter {
   double of_loop(const te::For& loop) {
     const int64_t extent = extent_of(loop.extent);
     bind(loop, 0, extent);
-    if (loop.kind != te::LoopKind::kVectorized)
-      return static_cast<double>(extent) * of(loop.body);
+    if (loop.kind != te::LoopKind::kVectorized) return static_cast<double>(extent) * of(loop.body);
     const int64_t outer = std::exchange(vector_extent_, extent);
     const double out = of(loop.body);
     vector_extent_ = outer;
@@ -79,7 +78,8 @@ class UnitCounter {
 
   /// Returns the registers that one value of the type fills in each iteration.
   double registers(DType dtype) const {
-    const auto lanes = std::max<int64_t>(units_.vector_bytes / static_cast<int64_t>(dtype_size(dtype)), 1);
+    const auto lanes =
+        std::max<int64_t>(units_.vector_bytes / static_cast<int64_t>(dtype_size(dtype)), 1);
     return std::ceil(static_cast<double>(vector_extent_) / static_cast<double>(lanes));
   }
 
@@ -98,7 +98,8 @@ class UnitCounter {
   double of_value(const te::Expr& x) {
     double out = 0;
     Seen seen;
-    walk_values(x, seen, [&](const te::Expr& node) { out += of_node(node) * registers(node.dtype()); });
+    walk_values(x, seen,
+                [&](const te::Expr& node) { out += of_node(node) * registers(node.dtype()); });
     return out;
   }
 
@@ -158,7 +159,8 @@ class ByteCounter {
     double out = 0;
     for (const auto& [id, box] : boxes_) {
       double elements = 1;
-      for (const Range& range : box.ranges) elements *= static_cast<double>(range.high - range.low + 1);
+      for (const Range& range : box.ranges)
+        elements *= static_cast<double>(range.high - range.low + 1);
       out += elements * static_cast<double>(dtype_size(box.dtype));
     }
     return out;
@@ -213,7 +215,8 @@ class Sharing {
       : workers_(std::max(workers, 1U)), units_(units), counter_(units, {}) {}
 
   SharedWork of(const te::LoopFunction& function) {
-    for (const te::Var& size : function.sizes) counter_.ranges().set(size, {size.min(), size.max()});
+    for (const te::Var& size : function.sizes)
+      counter_.ranges().set(size, {size.min(), size.max()});
     add(function.body, 1);
     return out_;
   }

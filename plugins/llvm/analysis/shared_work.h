@@ -30,7 +30,7 @@ inline constexpr double kSharedLoopCycles = 1000, kSharedLoopWorkerCycles = 300;
 ///   w = sqrt(work / kSharedLoopWorkerCycles)
 double least_share(double extent, double units_each);
 
-/// What a kernel does when `workers` share its parallel loops.
+/// The work of a kernel whose parallel loops `workers` share.
 struct SharedWork {
   double units = 0;     // of all workers
   double serial = 0;    // outside of parallel loops, and in those that one worker runs

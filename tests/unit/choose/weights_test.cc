@@ -143,7 +143,8 @@ TEST(PreferOption, OfAnotherNameIsRefused) {
   const Status status =
       build(parse("fn main(%x: f32[2]) { %0 = relu(%x) return %0 }"), options).status();
   EXPECT_EQ(status.slug(), "usage");
-  EXPECT_THAT(status.message(), ::testing::HasSubstr("gain, size, balanced or speed, not \"beauty\""));
+  EXPECT_THAT(status.message(),
+              ::testing::HasSubstr("gain, size, balanced or speed, not \"beauty\""));
 }
 
 }  // namespace

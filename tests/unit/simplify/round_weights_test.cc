@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --precision: matrices of products in 16 bits. Expected roundings are those of IEEE 754: 11 bits of
-// f16, 8 of bf16.
+// --precision: matrices of products in 16 bits. Expected roundings are those of IEEE 754: 11 bits
+// of f16, 8 of bf16.
 #include <cmath>
 
 #include "modules.h"

@@ -15,7 +15,8 @@ namespace {
 constexpr WorkUnits kUnits{32};  // vectors of 8 f32
 
 /// Returns rows * 2, each row of 256 elements as 32 vectors: a load, a product and a store.
-te::LoopFunction doubled_rows(int rows, const std::string& before = "", const std::string& after = "") {
+te::LoopFunction doubled_rows(int rows, const std::string& before = "",
+                              const std::string& after = "") {
   const std::string dims = cat("f32[", rows, ",256]");
   auto loops = te::parse_loops(cat("loops f(x: ", dims, ") -> (y: ", dims, ") {\n", before,
                                    "parallel i in 0..", rows,
