@@ -3,9 +3,9 @@
 //   before: %0 = matmul(%x, %w)          with %w: f32[768,3072] = const
 //   after:  %0 = cast(%w16) {to=f32}     with %w16: f16[768,3072] = const
 //           %1 = matmul(%x, %0)
-// fold_constants keeps such a cast until plugins have chosen. What reads a matrix as it is stored has
-// half the bytes, in the artifact and from memory; arithmetic stays in f32. Matrices with a number
-// that f16 does not have, beyond 65504, stay as they are.
+// fold_constants keeps such a cast until plugins have chosen. A matrix that is read as it is stored
+// has half the bytes, in the artifact and from memory; arithmetic stays in f32. Matrices with a
+// number that f16 does not have, beyond 65504, stay as they are.
 #include <algorithm>
 #include <cmath>
 #include <map>
