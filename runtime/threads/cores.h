@@ -14,8 +14,8 @@ int current_core();
 /// thread it is to help. Does not change the cores that the thread may use.
 void leave_core(int core);
 
-/// Binds this thread to one of the processors that the first caller might use: the number `worker` of
-/// those after `core`, in a circle. Does nothing where the system does not allow it.
+/// Binds this thread to one of the processors that the first caller might use: the number `worker`
+/// of those after `core`, in a circle. Does nothing where the system does not allow it.
 void keep_core(int core, uint32_t worker);
 
 }  // namespace byoc

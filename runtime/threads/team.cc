@@ -28,7 +28,8 @@ constexpr uint64_t kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
-  // Written by the caller before each loop; workers that the loop does not call read only this line.
+  // Written by the caller before each loop; workers that the loop does not call read only this
+  // line.
   alignas(64) std::atomic<uint32_t> turn = 0;  // number of the loop; sleeping workers wait for it
   std::atomic<uint32_t> threads = 0;
   std::atomic<int> core = -1;  // that the caller began its last loop on
@@ -83,8 +84,8 @@ void serve(uint32_t worker, int core) {
     if (!spin(the_team.idle_ns.load(std::memory_order_relaxed), is_new)) the_team.turn.wait(seen);
     leave_core(the_team.core.load(std::memory_order_relaxed));
     seen = the_team.turn.load(std::memory_order_acquire);
-    // Workers that the loop does not call leave its gate alone. When this is of a later loop, `turn`
-    // has its number.
+    // Workers that the loop does not call leave its gate alone. When this is of a later loop,
+    // `turn` has its number.
     auto is_called = [&] { return worker < the_team.threads.load(std::memory_order_relaxed); };
     if (!is_called() || !enter()) continue;
     if (is_called()) the_team.work(the_team.data, worker);
