@@ -75,9 +75,17 @@ Status set_plan(const OptionValue& value, BuildOptions& to) {
 
 Status set_prefer(const OptionValue& value, BuildOptions& to) {
   const auto& text = std::get<std::string>(value);
-  if (text != "size" && text != "balanced" && text != "speed")
-    return usage(cat("--prefer is size, balanced or speed, not ", text));
-  if (text != "speed") to.options["prefer"] = text;
+  if (text != "gain" && text != "size" && text != "balanced" && text != "speed")
+    return usage(cat("--prefer is gain, size, balanced or speed, not ", text));
+  if (text != "gain") to.options["prefer"] = text;
+  return {};
+}
+
+Status set_precision(const OptionValue& value, BuildOptions& to) {
+  const auto& text = std::get<std::string>(value);
+  if (text != "f32" && text != "f16" && text != "bf16")
+    return usage(cat("--precision is f32, f16 or bf16, not ", text));
+  if (text != "f32") to.options["precision"] = text;
   return {};
 }
 
@@ -244,12 +252,22 @@ const OptionInfo kTable[] = {
      .get = get_member<&BuildOptions::shared_weights>},
     {.name = "prefer",
      .value = "WHAT",
-     .doc = "weights in larger forms that take less time, where they gain most per byte: size (at "
-            "most 1.1 times the model's bytes), balanced (1.6) or speed (no limit, the default)",
-     .fallback = std::string("speed"),
+     .doc =
+         "weights in larger forms that take less time, where they gain most per byte: gain (the "
+         "default: at most 1.65 times the model's bytes, unless that takes 1 % longer), size (at "
+         "most 1.1), balanced (1.6) or speed (no limit)",
+     .fallback = std::string("gain"),
      .part = OptionPart::kBuild,
      .needs_model = true,
      .set = set_prefer},
+    {.name = "precision",
+     .value = "TYPE",
+     .doc = "constant matrices of products are rounded to f16 or bf16 and stored so, in half the "
+            "bytes, where a plugin reads them so (default f32); verify --vs-float prints the error",
+     .fallback = std::string("f32"),
+     .part = OptionPart::kBuild,
+     .needs_model = true,
+     .set = set_precision},
     {.name = "compute",
      .value = "RULE",
      .doc = "the algorithm of ops that have several: direct or winograd for all, conv2d=direct for "

@@ -169,8 +169,11 @@ std::shared_ptr<const byoc_machine> view_of(const Machine& machine, uint32_t thr
   view.levels = kept->levels.data();
   view.f32 = rate(machine.f32), view.f16 = rate(machine.f16), view.i8 = rate(machine.i8);
   if (view.threads > 1) {
-    view.loop_ns = machine.loop_ns;
-    view.barrier_ns = machine.barrier_ns;
+    // Each worker enters and leaves a loop, one after the other.
+    const double share = static_cast<double>(view.threads) / std::max(machine.cores, 2U);
+    view.loop_ns =
+        std::max(machine.loop_ns * share, std::min(machine.loop_ns, machine.round_trip_ns));
+    view.barrier_ns = machine.barrier_ns * share;
   }
   view.round_trip_ns = machine.round_trip_ns;
   return {kept, &kept->view};

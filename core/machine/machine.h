@@ -50,7 +50,8 @@ Result<Machine> read_machine(const std::string& path);
 /// Returns a rate with that many threads: between one and all in proportion.
 double rate_at(const Machine& machine, Rate rate, uint32_t threads);
 
-/// Returns what plugins get: the rates for `threads` workers, 0 for all cores. Lives by itself.
+/// Returns what plugins get: the rates for `threads` workers, 0 for all cores, and the costs of
+/// loops in proportion to the workers. Lives by itself.
 std::shared_ptr<const byoc_machine> view_of(const Machine& machine, uint32_t threads);
 
 /// The roofs of a roofline, of all threads together.

@@ -36,9 +36,11 @@ constexpr PassOption kOptions[] = {
      "it is like any other"},
     {"place", "", "rules for place_by_cost, relu!=example,#Conv_3=onednn"},
     {"plan", "", "a file of byoc place for place_by_cost; none: no plan is used"},
-    {"prefer", "speed",
-     "how much larger the weights of compiled functions may be than the model's: size, balanced, "
-     "speed"},
+    {"prefer", "gain",
+     "how much larger the weights of compiled functions may be than the model's: gain, size, "
+     "balanced, speed"},
+    {"precision", "f32",
+     "how constant matrices of products are rounded and stored: f32, f16, bf16"},
     {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},
 };
 

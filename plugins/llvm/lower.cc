@@ -6,6 +6,7 @@
 #include "byoc/ir/intern.h"
 #include "byoc/te/module.h"
 #include "byoc/text/graph_json.h"
+#include "plugins/llvm/analysis/shared_work.h"
 #include "plugins/llvm/analysis/written_loops.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/knobs.h"
@@ -160,6 +161,18 @@ Status can_translate(std::string_view graph_json, const te::Target& target,
   BYOC_TRY(const IRModule nominal, nominal_module(module));
   then(nominal);
   return {};
+}
+
+std::string work_of(const Lowered& function, const te::Target& target) {
+  std::vector<double> calls(function.kernels.size(), function.sequence ? 0 : 1);
+  if (function.sequence) {
+    for (const Sequence::Call& call : function.sequence->calls) ++calls.at(call.piece);
+  }
+  const WorkUnits units{target.vector_bits / 8};
+  SharedWork all;
+  for (size_t k = 0; k < calls.size(); ++k)
+    add(all, shared_work(function.kernels[k], target.threads, units), calls[k]);
+  return print(all);
 }
 
 }  // namespace byoc::llvm_plugin

@@ -57,6 +57,8 @@ Result<Lowered> lower_function(FunctionModule& function, const te::Target& targe
                                const topi::Point& point = {});
 /// Lowers the whole function as one kernel, whatever its size. Errors: those of both.
 Result<te::LoopFunction> loops_of_graph(std::string_view graph_json, const te::Target& target);
+/// Counts how the target's threads share a run of the function (print of SharedWork).
+std::string work_of(const Lowered& function, const te::Target& target);
 /// Returns an error when translation fails, which is checked without a schedule. Otherwise calls
 /// `then` with the function that was read.
 Status can_translate(std::string_view graph_json, const te::Target& target,

@@ -95,10 +95,6 @@ te::Target target_of(const byoc_compile& request) {
   return target;
 }
 
-EmitOptions emit_options_of(const byoc_compile& raw) {
-  return {.contract = (raw.flags & BYOC_STRICT_FP) == 0, .threads = std::max(raw.threads, 1u)};
-}
-
 /// Runs work on the host's threads, whose number the user limits.
 void for_each(size_t n, const std::function<void(size_t)>& work) {
   sdk::host().parallel_for(n, 1, [&](uint64_t begin, uint64_t end, uint32_t) {
@@ -300,17 +296,20 @@ std::unique_ptr<sdk::Module> LlvmPlugin::compile_module(sdk::CompileRequest& req
 
 /// Compiles without the cache, so that the text is the same whatever the cache has.
 std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form) {
-  if (form != "llvm" && form != "asm") return Plugin::show(request, form);
+  if (form != "llvm" && form != "asm" && form != "work") return Plugin::show(request, form);
   te::Target target = target_of(request.raw);
   Machine machine = value_of(machine_of(target));
   std::string out;
   const std::vector<FunctionToLower> functions = functions_of(request, families_);
   std::vector<FunctionModule> modules = read_functions(functions, each_of(request));
+  const EmitOptions emit{(request.raw.flags & BYOC_STRICT_FP) == 0, target.threads};
   for (size_t f = 0; f < functions.size(); ++f) {
     const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
                                       static_cast<int64_t>(request.functions[f].index));
+    if (form == "work") out += work_of(function, target);
     for (const te::LoopFunction& kernel : function.kernels) {
-      Listings code = value_of(list_kernel(kernel, machine, emit_options_of(request.raw)));
+      if (form == "work") break;
+      Listings code = value_of(list_kernel(kernel, machine, emit));
       out += form == "llvm" ? code.llvm : code.assembly;
     }
   }

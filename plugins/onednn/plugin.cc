@@ -15,9 +15,20 @@
 namespace byoc::onednn {
 namespace {
 
+/// Lets oneDNN round the operands of products and convolutions of f32 to 16 bits, where the
+/// processor has instructions for that; sums stay in f32. For all primitives of the process.
+void set_math(const std::string& math) {
+  if (math != "bf16" && math != "f16")
+    throw sdk::Error(BYOC_INVALID_ARGUMENT,
+                     "onednn.math is f32, f16 or bf16, not \"" + math + "\"");
+  using Mode = dnnl::fpmath_mode;
+  dnnl::set_default_fpmath_mode(math == "bf16" ? Mode::bf16 : Mode::f16);
+}
+
 class OnednnPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
+    if (const std::string math = options.get("math", "f32"); math != "f32") set_math(math);
     keeps_nan_ = options.get_bool("keep_nan", false);
     stores_packed_ = options.get_bool("store_packed", true);
   }

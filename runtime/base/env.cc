@@ -36,6 +36,8 @@ constexpr EnvVariable kVariables[] = {
     {"BYOC_MACHINE", "",
      "file with the description of the machine that times are estimated for, in the form of "
      "share/byoc/machines; unset: shipped, known from before, or measured"},
+    {"BYOC_PIN", "0",
+     "1: the workers of parallel loops, and the thread that starts them, are bound to a core each"},
     {"BYOC_DEVICE_TIMEOUT_MS", "60000",
      "the longest wait of a run for a device, in ms; 0: no limit"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},

@@ -25,7 +25,8 @@ void ask_for_huge_pages(void* memory, size_t size) {
 }
 
 constexpr size_t kSpilled = size_t{1} << 20;        // smaller constants stay in memory
-constexpr size_t kKept = size_t{64} << 20;          // and so do the first ones, with this sum
+constexpr size_t kKept = size_t{64} << 20;          // and so do the first ones, with this sum, or
+constexpr size_t kKeptForRuns = size_t{16} << 20;   // with this one beside packed constants
 constexpr size_t kReleaseEvery = size_t{32} << 20;  // bytes of new memory
 
 struct Spilled {
@@ -85,7 +86,8 @@ std::shared_ptr<std::byte> spilled_memory(size_t size, bool is_packed) noexcept 
     std::unique_lock lock(state.mutex);
     if (state.folder.empty() || size < kSpilled) return nullptr;
     if (is_packed && state.spills == Spills::kAllButPacked) return nullptr;
-    if (size <= kKept - state.kept) {
+    const size_t kept = state.spills == Spills::kAll ? kKept : kKeptForRuns;
+    if (size <= kept - state.kept) {
       state.kept += size;
       return nullptr;
     }

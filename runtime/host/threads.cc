@@ -10,6 +10,7 @@
 #include "byoc/base/memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/packed.h"
+#include "runtime/threads/quota.h"
 #include "runtime/threads/team.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -88,8 +89,13 @@ void release_after(const Region& region, uint64_t block) {
   if (block % every == every - 1) release_spilled();
 }
 
+// A share without blocks is read and not written: its line then stays in the caches of all workers
+// that look for blocks at the end of a loop.
 void run_share(Region& region, Share& share, uint32_t id) {
-  while (region.result.load(std::memory_order_relaxed) == 0) {
+  auto is_over = [&] {
+    return std::atomic_ref(share.next).load(std::memory_order_relaxed) >= share.end;
+  };
+  while (!is_over() && region.result.load(std::memory_order_relaxed) == 0) {
     const uint64_t block = std::atomic_ref(share.next).fetch_add(1, std::memory_order_relaxed);
     if (block >= share.end) return;
     const uint64_t lo = block * region.grain;
@@ -130,7 +136,8 @@ void run_openmp_worker(void* data) {
 uint32_t available_cores() {
   cpu_set_t cores;
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return std::clamp<uint32_t>(static_cast<uint32_t>(CPU_COUNT(&cores)), 1, kMaxThreads);
+  static const uint32_t quota = quota_cores();
+  return std::clamp(std::min(static_cast<uint32_t>(CPU_COUNT(&cores)), quota), 1U, kMaxThreads);
 }
 
 ThreadScope::ThreadScope(uint32_t threads, Workers workers)
@@ -161,19 +168,29 @@ ThreadScope::~ThreadScope() {
   }
 }
 
+namespace {
+
+/// Returns as many workers as there are blocks, `most` at most: others would come for nothing.
+uint32_t workers_for(uint64_t n, uint64_t grain, uint32_t most) {
+  return static_cast<uint32_t>(std::min<uint64_t>(n / grain + (n % grain != 0), most));
+}
+
+}  // namespace
+
 uint32_t max_workers() { return scope_threads == 0 ? kMaxThreads : scope_threads; }
 
 int32_t parallel_for(uint64_t n, uint64_t grain, byoc_range_fn fn, void* u) {
   if (n == 0) return 0;
   grain = std::max<uint64_t>(grain, 1);
   const bool is_alone = worker >= 0 || scope_threads <= 1 || n <= grain;
-  Region region(fn, u, n, grain, is_alone ? 1 : scope_threads);
+  const uint32_t workers = workers_for(n, grain, is_alone ? 1 : scope_threads);
+  Region region(fn, u, n, grain, workers);
   if (is_alone) {
     run_blocks(region, worker >= 0 ? static_cast<uint32_t>(worker) : 0);
     return region.result.load();
   }
   if (scope_workers == Workers::kOwn) {
-    team::run(scope_threads, run_worker, &region);
+    team::run(workers, run_worker, &region);
     return region.result.load();
   }
   happens_before(&region.fork);

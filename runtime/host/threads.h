@@ -11,8 +11,8 @@ namespace byoc {
 
 inline constexpr uint32_t kMaxThreads = 1024;
 
-/// Returns the number of cores this process may use (its affinity mask, not the machine's count);
-/// at least 1.
+/// Returns the number of cores this process may use: its affinity mask, not the machine's count,
+/// and no more than the quota of its container, which is read once; at least 1.
 uint32_t available_cores();
 
 enum class Workers : uint8_t { kOwn, kOpenMp };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "byoc/base/check.h"
+#include "byoc/base/memory.h"
 #include "runtime/session/guard_scope.h"
 #include "runtime/session/session_state.h"
 
@@ -47,6 +48,7 @@ Status guard_constants(Executable& executable) {
     BYOC_TRY_STATUS(memory->place(name == names.end() ? "a constant" : name->second, buffer->size(),
                                   Buffer::kAlignment, Placement::kAtEnd));
     std::memcpy(memory->data(), buffer->data(), buffer->size());
+    release_spilled(buffer->bytes());  // in memory once: the copy
     memory->make_read_only();
     buffer = Buffer::adopt_unverified({memory->data(), memory->size()}, memory, key);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The cores of threads that work for each other.
+#include <cstdint>
 
 namespace byoc {
 
@@ -12,5 +13,9 @@ int current_core();
 /// such as those of virtual machines that keep cores idle: a worker then takes the time of the
 /// thread it is to help. Does not change the cores that the thread may use.
 void leave_core(int core);
+
+/// Binds this thread to one of the processors that the first caller might use: the number `worker`
+/// of those after `core`, in a circle. Does nothing where the system does not allow it.
+void keep_core(int core, uint32_t worker);
 
 }  // namespace byoc

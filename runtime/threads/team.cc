@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "byoc/base/clock.h"
+#include "byoc/base/env.h"
 #include "runtime/threads/cores.h"
 
 namespace byoc::team {
@@ -27,16 +28,19 @@ constexpr uint64_t kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
+  // Written by the caller before each loop; workers that the loop does not call read only this
+  // line.
   alignas(64) std::atomic<uint32_t> turn = 0;  // number of the loop; sleeping workers wait for it
+  std::atomic<uint32_t> threads = 0;
+  std::atomic<int> core = -1;  // that the caller began its last loop on
+  std::atomic<uint64_t> idle_ns = kIdleNs;
   alignas(64) std::atomic<uint32_t> gate =
       0;                // kOpen while a loop may be entered, + workers inside
-  Work work = nullptr;  // read only by workers inside, as are the next two
+  Work work = nullptr;  // read only by workers inside, as is the next one
   void* data = nullptr;
-  uint32_t threads = 0;
-  uint64_t alone_until_ns = 0, alone_ns = 0;  // the caller's: the last time alone
-  std::atomic<int> core = -1;                 // that the caller began its last loop on
+  alignas(64) uint64_t alone_until_ns = 0;  // the caller's: the last time alone
+  uint64_t alone_ns = 0;
   std::atomic<uint32_t> started = 0;
-  std::atomic<uint64_t> idle_ns = kIdleNs;
 };
 constinit Team the_team;
 
@@ -73,14 +77,18 @@ void leave() {
   if (before == 1) the_team.gate.notify_one();  // the last of a closed gate
 }
 
-void serve(uint32_t worker) {
+void serve(uint32_t worker, int core) {
+  if (core >= 0) keep_core(core, worker);
   for (uint32_t seen = 0;;) {
     auto is_new = [&] { return the_team.turn.load(std::memory_order_acquire) != seen; };
     if (!spin(the_team.idle_ns.load(std::memory_order_relaxed), is_new)) the_team.turn.wait(seen);
     leave_core(the_team.core.load(std::memory_order_relaxed));
     seen = the_team.turn.load(std::memory_order_acquire);
-    if (!enter()) continue;
-    if (worker < the_team.threads) the_team.work(the_team.data, worker);
+    // Workers that the loop does not call leave its gate alone. When this is of a later loop,
+    // `turn` has its number.
+    auto is_called = [&] { return worker < the_team.threads.load(std::memory_order_relaxed); };
+    if (!is_called() || !enter()) continue;
+    if (is_called()) the_team.work(the_team.data, worker);
     leave();
   }
 }
@@ -107,8 +115,10 @@ void start(uint32_t threads, uint32_t cores) {
   the_team.idle_ns.store(threads <= cores ? kIdleNs : 0, std::memory_order_relaxed);
   uint32_t started = the_team.started.load(std::memory_order_relaxed);
   try {
+    const int core = env_value("BYOC_PIN") == "1" ? current_core() : -1;
+    if (core >= 0) keep_core(core, 0);  // this thread
     for (; started + 1 < threads; the_team.started = ++started)
-      std::thread(serve, started + 1).detach();
+      std::thread(serve, started + 1, core).detach();
   } catch (const std::system_error&) {  // the others, and this thread, do the work
   }
 }
@@ -137,7 +147,7 @@ void run(uint32_t threads, Work work, void* data) {
   if (begin_ns < the_team.alone_until_ns) return work(data, 0);
   the_team.work = work;
   the_team.data = data;
-  the_team.threads = threads;
+  the_team.threads.store(threads, std::memory_order_relaxed);
   the_team.core.store(current_core(), std::memory_order_relaxed);
   the_team.gate.store(kOpen, std::memory_order_release);
   the_team.turn.fetch_add(1, std::memory_order_release);

@@ -13,7 +13,8 @@ using Work = void (*)(void* data, uint32_t worker);
 uint32_t size();
 
 /// Makes workers until `size` is `threads`, or as many as the system allows. They stay. With more
-/// `threads` than `cores` they sleep at once when there is nothing to do. One caller at a time.
+/// `threads` than `cores` they sleep at once when there is nothing to do. With BYOC_PIN=1 this
+/// thread and each worker are bound to a core of their own. One caller at a time.
 void start(uint32_t threads, uint32_t cores);
 
 /// Returns the time for which loops run without workers after one was late: twice the delay, or,

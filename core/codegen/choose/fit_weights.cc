@@ -22,12 +22,16 @@ namespace {
 
 constexpr double kLeastBytes = 64 << 10;  // functions with smaller constants are not considered
 
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 struct WeightLimit {
   std::string_view name;
   double share;  // the most bytes of constants per byte of the model's
+  double loss;   // .. unless that takes longer by more than this share of the functions' time
 };
-constexpr WeightLimit kLimits[] = {
-    {"size", 1.1}, {"balanced", 1.6}, {"speed", std::numeric_limits<double>::infinity()}};
+constexpr WeightLimit kLimits[] = {{"size", 1.1, kNoLimit},
+                                   {"balanced", 1.6, kNoLimit},
+                                   {"gain", 1.65, 0.01},
+                                   {"speed", kNoLimit, 0}};
 
 /// A compute of a function.
 struct WeightForm {
@@ -71,13 +75,13 @@ class Fitting {
  public:
   Fitting(IRModule& module, const PassContext& context) : module_(module), context_(context) {}
 
-  Status run(double share) {
+  Status run(const WeightLimit& limit) {
     count_runs();
     for (const auto& [name, function] : module_.functions) BYOC_TRY_STATUS(add(name, function));
     if (choices_.empty()) return {};
     measure();
     const double bytes_before = bytes_;
-    make_smaller(share * model_bytes_);
+    make_smaller(limit.share * model_bytes_, limit.loss * ns_);
     apply();
     report(bytes_before);
     return {};
@@ -133,8 +137,11 @@ class Fitting {
       model_bytes_ += size;
       if (fixed) bytes_ += size;
     }
-    for (const WeightChoice& choice : choices_)
-      bytes_ += choice.forms.empty() ? 0 : choice.forms[0].bytes;
+    for (const WeightChoice& choice : choices_) {
+      if (choice.forms.empty()) continue;
+      bytes_ += choice.forms[0].bytes;
+      ns_ += choice.forms[0].ns * choice.runs;
+    }
   }
 
   std::optional<WeightStep> next_step(size_t index) const {
@@ -152,17 +159,22 @@ class Fitting {
     return best;
   }
 
-  void make_smaller(double most) {
+  void make_smaller(double most_bytes, double most_ns) {
+    double lost_ns = 0;
     std::priority_queue<WeightStep, std::vector<WeightStep>, std::greater<>> steps;
     auto push = [&](size_t index) {
       if (const std::optional<WeightStep> step = next_step(index)) steps.push(*step);
     };
     for (size_t k = 0; k < choices_.size(); ++k) push(k);
-    while (bytes_ > most && !steps.empty()) {
+    while (bytes_ > most_bytes && !steps.empty()) {
       const WeightStep step = steps.top();
       steps.pop();
       WeightChoice& choice = choices_[step.choice];
-      bytes_ -= choice.forms[choice.at].bytes - choice.forms[step.to].bytes;
+      const WeightForm &now = choice.forms[choice.at], &next = choice.forms[step.to];
+      const double lost_here = std::max(next.ns - now.ns, 0.0) * choice.runs;
+      if (lost_ns + lost_here > most_ns) continue;  // others may lose less in all
+      lost_ns += lost_here;
+      bytes_ -= now.bytes - next.bytes;
       choice.at = step.to;
       push(step.choice);
     }
@@ -199,6 +211,7 @@ class Fitting {
   std::map<std::string, size_t> by_key_;  // region_key: an index in choices_
   std::vector<WeightChoice> choices_;
   double model_bytes_ = 0, bytes_ = 0;
+  double ns_ = 0;  // of a run of all functions with forms, in their first ones
 };
 
 }  // namespace
@@ -207,13 +220,14 @@ Status fit_weights(IRModule& module, const PassContext& context) {
   const std::string text = context.option("prefer");
   const auto* preference = std::ranges::find(kLimits, text, &WeightLimit::name);
   if (preference == std::end(kLimits))
-    return invalid(cat("prefer is size, balanced or speed, not \"", text, "\"")).with_slug("usage");
+    return invalid(cat("prefer is gain, size, balanced or speed, not \"", text, "\""))
+        .with_slug("usage");
   // Forms of several sizes of a model are those that all sizes have.
   if (!context.plugins || (context.compile_flags & BYOC_SHARED_WEIGHTS) != 0) return {};
   const bool has_limit = std::isfinite(preference->share);
   if (!has_limit && context.report == nullptr)
     return {};  // no form changes, and no report has them
-  return Fitting(module, context).run(preference->share);
+  return Fitting(module, context).run(*preference);
 }
 
 }  // namespace byoc

@@ -45,7 +45,7 @@ Status add_code(const IRModule& module, Symbol name, const Plugin& plugin, CodeF
   }
   auto text = plugin.show(
       input, {context.target_json, context.threads, context.compile_flags, context.cancel},
-      form == CodeForm::kLlvm ? "llvm" : "asm");
+      name_of(form));
   const Code code = text.status().code();
   if (code == Code::kUnimplemented || code == Code::kDeclined) return {};
   if (!text.ok()) return std::move(text.status()).at(cat("@", name));
@@ -68,6 +68,18 @@ Status check_any(const std::vector<GeneratedCode>& codes) {
 }
 
 }  // namespace
+
+const char* name_of(CodeForm form) {
+  switch (form) {
+    case CodeForm::kLlvm:
+      return "llvm";
+    case CodeForm::kAssembly:
+      return "asm";
+    case CodeForm::kWork:
+      break;
+  }
+  return "work";
+}
 
 Result<std::vector<GeneratedCode>> generated_code(IRModule module, const std::string& function,
                                                   CodeForm form, const ModelOptions& options) {

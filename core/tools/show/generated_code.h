@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`.
+// The code that plugins generate for the functions of a model, for `byoc print --llvm` and `--asm`,
+// and counts of its work for `--work`.
 #include "byoc/tune/space.h"
 #include "core/tools/model/model_options.h"
 
 namespace byoc::driver {
 
-enum class CodeForm { kLlvm, kAssembly };
+enum class CodeForm { kLlvm, kAssembly, kWork };
+/// Returns the name of the form: of the flag, and for Plugin::show.
+const char* name_of(CodeForm form);
 
 /// One function that a plugin compiles. `text` is empty when the plugin shows no code of the form.
 /// `point` has the values of its knobs when a log gave them.

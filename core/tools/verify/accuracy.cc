@@ -94,7 +94,9 @@ Result<std::vector<OutputAccuracy>> compare_with_float(IRModule module, IRModule
                                                        const std::vector<std::string>& inputs,
                                                        uint64_t seed) {
   BYOC_TRY(Executable ours, build(std::move(module), options));
-  BYOC_TRY(Executable floats, build(std::move(float_module), options));
+  BuildOptions of_floats = options;
+  of_floats.options.erase("precision");
+  BYOC_TRY(Executable floats, build(std::move(float_module), of_floats));
   const std::vector<NamedTensor> names = ours.program.taken();
   BYOC_TRY_STATUS(check_names("inputs", ours.program.given(), floats.program.given()));
   BYOC_TRY_STATUS(check_names("outputs", names, floats.program.taken()));

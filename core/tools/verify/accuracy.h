@@ -22,6 +22,7 @@ struct OutputAccuracy {
 };
 
 /// Runs both modules once by `build` on the same inputs, `inputs` as --input, the others random.
+/// The float module keeps its precision.
 /// Errors: slug "vs-float" when inputs or outputs of the two differ in number, name or type;
 /// those of build and of a run.
 Result<std::vector<OutputAccuracy>> compare_with_float(IRModule module, IRModule float_module,

@@ -15,6 +15,9 @@ Result<IRModule> inline_functions(IRModule, const PassContext&);
 Result<IRModule> fold_constants(IRModule, const PassContext&);
 /// Computes chains of ops on f16 and bf16 in f32, which round at their ends.
 Result<IRModule> widen_floats(IRModule, const PassContext&);
+/// Rounds the constant matrices of products to 16 bits, by the option `precision`: f32 (none), f16
+/// or bf16. They are stored so where a plugin reads them so; arithmetic stays in f32.
+Result<IRModule> round_weights(IRModule, const PassContext&);
 /// Makes ops that only move elements between a quantize and its dequantize ops on the integers, and
 /// gives each reader of a dequantize its own, so that patterns match.
 Result<IRModule> prepare_quantized(IRModule, const PassContext&);

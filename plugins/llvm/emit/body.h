@@ -90,14 +90,15 @@ class Body {
   llvm::Function* make_thunk(llvm::Function* range, const Captures& captures,
                              const ParallelPlan& plan);
   Value store_context(const std::vector<Value>& fields);
-  Status run_parallel(const Captures& captures, llvm::Function* thunk, Value extent, Value slots,
-                      const ParallelPlan& plan);
+  Status run_parallel(const Captures& captures, llvm::Function* thunk, const te::For& loop,
+                      Value extent, Value slots, const ParallelPlan& plan);
   // The iterations of a loop with slots, in `count` pieces.
   struct Pieces {
     Value extent, count, is_by_worker, slot_bytes;
   };
   Value workers();
-  Value grain_of(Value extent, Value workers);
+  uint64_t least_share_of(const te::For& loop);
+  Value grain_of(const Pieces& pieces, Value workers, uint64_t least, bool has_slots);
   Pieces pieces_of(Value extent, Value workers, const ParallelPlan& plan);
   // Emits the body of a thunk: calls `range` for the pieces from its argument 1 to argument 2.
   void call_pieces(llvm::Function* range, std::vector<Value> arguments, const Pieces& pieces);

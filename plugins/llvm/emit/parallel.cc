@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops: the body becomes a function that the host's threads call on ranges of iterations.
 // The values it uses from outside the loop (captures) are passed in a struct on the caller's stack.
+#include <cmath>
 #include <cstddef>
 
 #include "byoc/base/check.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
+#include "plugins/llvm/analysis/shared_work.h"
 #include "plugins/llvm/emit/body.h"
 
 namespace byoc::llvm_plugin {
@@ -20,9 +22,6 @@ struct Body::Captures {
   std::vector<One> ones;
   std::vector<llvm::Type*> types;  // of captures, then host, slots
 };
-
-// Small blocks: no thread waits long for the slowest, which may have lost its core.
-constexpr uint64_t kBlocksPerWorker = 16;
 
 llvm::Function* make_function(Unit& unit, const std::string& name,
                               const std::vector<llvm::Type*>& parameters) {
@@ -177,11 +176,33 @@ llvm::Value* Body::workers() {
                              builder_.getInt64Ty());
 }
 
-// Returns a block size that gives each of `workers` its number of blocks.
-llvm::Value* Body::grain_of(Value extent, Value workers) {
-  Value blocks = builder_.CreateMul(workers, builder_.getInt64(kBlocksPerWorker));
-  blocks = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, blocks, builder_.getInt64(1));
-  return builder_.CreateUDiv(extent, blocks);
+// Returns the least iterations of a worker (least_share); 0: not known, as the extent is open.
+uint64_t Body::least_share_of(const te::For& loop) {
+  const auto extent = te::as_int(loop.extent);
+  if (!extent) return 0;
+  const WorkUnits units{unit_.machine.vector_bits / 8};
+  const double each = units_of_iteration(loop, 0, values_.ranges(), units);
+  return static_cast<uint64_t>(std::ceil(least_share(static_cast<double>(*extent), each)));
+}
+
+// Returns a block size that gives each of `workers` its number of blocks, or fewer workers one each
+// where the loop is so short. With slots, blocks are of pieces.
+llvm::Value* Body::grain_of(const Pieces& pieces, Value workers, uint64_t least, bool has_slots) {
+  Value grain = builder_.getInt64(1);
+  if (!has_slots) {
+    Value blocks = builder_.CreateMul(workers, builder_.getInt64(kBlocksPerWorker));
+    blocks = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, blocks, builder_.getInt64(1));
+    grain = builder_.CreateUDiv(pieces.extent, blocks);
+  }
+  if (least <= 1) return grain;
+  Value few = builder_.getInt64(least), one = builder_.getInt64(1);
+  Value is_short = builder_.CreateICmpUGT(builder_.CreateMul(few, workers), pieces.extent);
+  if (has_slots) {
+    Value whole = builder_.CreateAdd(builder_.CreateMul(few, pieces.count),
+                                     builder_.CreateSub(pieces.extent, one));
+    few = builder_.CreateUDiv(whole, pieces.extent);
+  }
+  return builder_.CreateSelect(is_short, few, grain);
 }
 
 // Returns many pieces where each worker has a slot; a session may have more threads than the
@@ -196,8 +217,8 @@ Body::Pieces Body::pieces_of(Value extent, Value workers, const ParallelPlan& pl
           builder_.CreateZExt(is_by_worker, builder_.getInt64Ty()), values_.value(plan.slot_bytes)};
 }
 
-Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value extent,
-                          Value slots, const ParallelPlan& plan) {
+Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, const te::For& loop,
+                          Value extent, Value slots, const ParallelPlan& plan) {
   std::vector<Value> fields;
   for (const Captures::One& one : captures.ones) fields.push_back(one.value);
   const Value count = workers();
@@ -209,7 +230,7 @@ Status Body::run_parallel(const Captures& captures, llvm::Function* thunk, Value
   llvm::Type *ptr = builder_.getPtrTy(), *i64 = builder_.getInt64Ty();
   Value context = host_field(offsetof(byoc_host, ctx), ptr);
   Value n = plan.has_slots() ? pieces.count : extent;
-  Value grain = plan.has_slots() ? builder_.getInt64(1) : grain_of(extent, count);
+  Value grain = grain_of(pieces, count, least_share_of(loop), plan.has_slots());
   auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {ptr, i64, i64, ptr, ptr}, false);
   Value run = host_field(offsetof(byoc_host, parallel_for), ptr);
   return_if_failed(
@@ -233,7 +254,7 @@ Status Body::emit_parallel(const te::StmtNode& node, const te::For& loop) {
   Status status;
   llvm::Function* range = make_range_function(loop, captures, status);
   BYOC_TRY_STATUS(std::move(status));
-  return run_parallel(captures, make_thunk(range, captures, plan), extent, slots, plan);
+  return run_parallel(captures, make_thunk(range, captures, plan), loop, extent, slots, plan);
 }
 
 }  // namespace byoc::llvm_plugin

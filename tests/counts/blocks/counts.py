@@ -6,13 +6,17 @@ compiles for the targets that are named.
   counts.py BYOC            prints what differs; fails when something does
   counts.py BYOC --update   prints the same, and writes counts.txt
 
-A block has one line, and one per target:
+A block has one line, one per target, and one per number of threads:
 
   NAME steps S kernels K copies C arena BYTES constants BYTES flops F
   NAME TARGET f/m/s f/m/s ...
+  NAME threads N loops L serial S busiest B bytes M
 
 copies: steps without arithmetic, such as changes of layout and max pools. f/m/s: the multiply-adds, accesses of memory
-and accesses of the stack (spills) in the inner loop of each kernel that has the most multiply-adds."""
+and accesses of the stack (spills) in the inner loop of each kernel that has the most multiply-adds. loops: parallel
+ones that are run, each ends in a barrier. serial, busiest: per mille of all instructions that one thread does alone,
+and that the thread with the most work does in parallel loops; equal shares have 1000 / N. bytes: the tensors that this
+thread accesses in them."""
 import concurrent.futures
 import json
 import os
@@ -26,6 +30,7 @@ from assembly import kernels_of  # noqa: E402
 from blocks import BLOCKS  # noqa: E402
 
 TARGETS = ["x86-64-v3", "x86-64-v4", "aarch64"]
+THREADS = [4, 8, 16, 64]
 # Blocks whose channels get others of zeros, and the multiply-adds by those of their shapes: 58 are computed as 64.
 FILLED = {"shufflenet_v2": (64 / 58) ** 2}
 COUNTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counts.txt")
@@ -60,6 +65,14 @@ def program_line(name, manifest, multiply_adds):
             f"arena {program['arena_bytes']} constants {constants} flops {flops}")
 
 
+def shares_line(name, threads, text):
+    words = text.split()
+    counts = dict(zip(words[::2], map(int, words[1::2])))
+    mille = [round(1000 * counts[part] / counts["units"]) for part in ("serial", "busiest")]
+    return (f"{name} threads {threads} loops {counts['barriers']} serial {mille[0]} busiest {mille[1]} "
+            f"bytes {counts['bytes']}")
+
+
 def lines_of(byoc, block):
     name = block.__name__
     graph, result = block()
@@ -73,6 +86,9 @@ def lines_of(byoc, block):
         for target in TARGETS:
             kernels = kernels_of(run(byoc, "print", model, *flags, "--target", target, "--asm"))
             lines.append(" ".join([name, target] + [loop.text() for loop in kernels.values()]))
+        for threads in THREADS:
+            work = run(byoc, "print", model, *flags, "--target", TARGETS[0], "--threads", str(threads), "--work")
+            lines.append(shares_line(name, threads, work.split("# all functions\n")[1]))
     return lines
 
 

@@ -112,7 +112,7 @@ TEST_F(PrintCode, RefusesFunctionsThatAreNotThereAndFlagsThatDoNotGoTogether) {
   EXPECT_THAT(ran.err, HasSubstr("compiled functions: llvm_main_0, llvm_main_1"));
   ran = print("--llvm --asm");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--te, --llvm and --asm exclude each other; give one"));
+  EXPECT_THAT(ran.err, HasSubstr("--te, --llvm, --asm and --work exclude each other; give one"));
   EXPECT_EQ(print("--llvm --after fuse_ops").code, 2);
 }
 

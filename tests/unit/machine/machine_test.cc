@@ -89,7 +89,9 @@ TEST(MachineView, HasTheRatesOfItsThreads) {
   EXPECT_EQ(view->levels[1].bytes, 1048576u);
   EXPECT_DOUBLE_EQ(view->levels[2].read.all, 50);
   EXPECT_EQ(view->levels[3].bytes, UINT64_MAX);
-  EXPECT_DOUBLE_EQ(view->loop_ns, 2000);
+  EXPECT_DOUBLE_EQ(view->loop_ns, 1000) << "2000 with four workers";
+  EXPECT_DOUBLE_EQ(view_of(of_tests(), 4)->loop_ns, 2000);
+  EXPECT_DOUBLE_EQ(view_of(of_tests(), 8)->loop_ns, 4000);
 }
 
 TEST(MachineView, OfOneThreadHasNoCostsOfLoops) {

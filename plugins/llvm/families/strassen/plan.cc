@@ -28,6 +28,14 @@ constexpr int64_t kMostRows = 240;        // of a quarter
 
 int64_t product_bytes(const Product& p) { return kProducts * p.rows() * p.block * 4; }
 
+/// Returns the time of the busiest thread as a multiple of an equal share: panels stay whole.
+double idle_share(const Product& p, const te::Target& target) {
+  const int64_t threads = target.threads, panels = p.blocks() / panel_of(p, target);
+  if (threads <= 1 || panels <= 0) return 1;
+  const int64_t rounds = (panels + threads - 1) / threads;
+  return static_cast<double>(rounds * threads) / static_cast<double>(panels);
+}
+
 double vectors(int64_t elements, const te::Target& target) {
   return static_cast<double>(elements) / static_cast<double>(target.lanes(sizeof(float)));
 }
@@ -54,8 +62,9 @@ double cycles_of(const Product& product, const te::Target& target) {
   const Product& p = product;
   const double rows = vectors(kProducts * p.rows() * p.terms(), target);
   const double more_bytes = 3.0 * static_cast<double>(p.k * p.n);
-  return direct_cycles_of(p, target) * kProducts / 8 + kRowsPerVector * rows +
-         kResultPerVector * vectors(p.m * p.n, target) + kMemoryPerByte * more_bytes;
+  const double products = direct_cycles_of(p, target) * kProducts / 8 * idle_share(p, target);
+  return products + kRowsPerVector * rows + kResultPerVector * vectors(p.m * p.n, target) +
+         kMemoryPerByte * more_bytes;
 }
 
 double direct_cycles_of(const Product& product, const te::Target& target) {
@@ -85,8 +94,9 @@ double band_cycles(const Product& p, const te::Target& target) {
 double image_cycles_of(const Product& plan, const te::Target& target) {
   const bool is_in_l1 = product_bytes(plan) <= target.l1_bytes / 2;
   const auto panel_bytes = static_cast<double>(kProducts * plan.k * plan.n);  // 7 quarters of 4
+  const bool has_one = plan.bands == 1;  // whose panels the threads share
   const double band =
-      band_cycles(plan, target) +
+      band_cycles(plan, target) * (has_one ? idle_share(plan, target) : 1) +
       kRowsOfImage * vectors(kProducts * plan.rows() * plan.terms(), target) +
       (is_in_l1 ? kResultOfImage : kResultFromL2) * vectors(plan.m * plan.n, target) +
       kPanelsPerByte * panel_bytes;

@@ -14,7 +14,8 @@ int64_t panel_of(const Product& product, const te::Target& target);
 /// sums of the rows. Larger matrices are read from memory once per panel.
 bool fits_caches(const Product& product, const te::Target& target);
 
-/// Returns the estimated cycles of one run on one core, panels made before.
+/// Returns the estimated cycles of one run, panels made before: of all threads together, each as
+/// long as the busiest.
 double cycles_of(const Product& product, const te::Target& target);
 /// Returns those of the product by direct sums.
 double direct_cycles_of(const Product& product, const te::Target& target);

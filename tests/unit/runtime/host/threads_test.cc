@@ -123,6 +123,18 @@ TEST_P(ParallelFor, ManyLoopsOneAfterAnotherAreComplete) {  // a late worker mus
   EXPECT_EQ(sum, 5000 * 15 + 6 * (4999 * 5000 / 2));
 }
 
+TEST(OwnWorkers, AreCalledForAsManyBlocksAsThereAre) {
+  ThreadScope scope(4, Workers::kOwn);
+  std::atomic<uint32_t> last = 0;
+  for (int round = 0; round < 2000; ++round) {
+    run(20, 10, [&](uint64_t, uint64_t, uint32_t worker) {
+      if (worker > last) last = worker;
+      return 0;
+    });
+  }
+  EXPECT_LT(last, 2u);
+}
+
 TEST(OwnWorkers, ALoopDoesNotWaitForWorkersThatDoNotCome) {
   const pid_t child = ::fork();  // has none of this process's workers
   if (child == 0) {
