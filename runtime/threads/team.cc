@@ -28,8 +28,8 @@ constexpr uint64_t kLongestAloneNs = 1'000'000'000;
 constexpr uint32_t kOpen = 1u << 31;
 
 struct Team {
-  // Written by the caller before each loop; workers that the loop does not call read only this
-  // line.
+  // Written by the caller before each loop. Workers that the loop does not call read only this
+  // line of a cache.
   alignas(64) std::atomic<uint32_t> turn = 0;  // number of the loop; sleeping workers wait for it
   std::atomic<uint32_t> threads = 0;
   std::atomic<int> core = -1;  // that the caller began its last loop on

@@ -26,8 +26,9 @@ Result<te::LoopFunction> lower_at(const te::Dag& dag, const te::Target& target,
   return lowered(schedule, schedules);
 }
 
-// Lowers a Dag with open sizes by a schedule of the same Dag with numbers: at the point `chosen`, or
-// at the first guess that fits. Partial sums over an open loop, for example, fit at other points.
+// Lowers a Dag with open sizes by a schedule of the same Dag with numbers: at the point `chosen`,
+// or at the first guess that fits. Partial sums over an open loop, for example, fit at other
+// points than partial sums over a loop of a number.
 Result<te::LoopFunction> lower_as(const te::Dag& dag, const te::Dag& nominal,
                                   const te::Target& target, const topi::Point* chosen) {
   const topi::Template schedules = sketch::template_of(nominal, target);
