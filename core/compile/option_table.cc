@@ -77,7 +77,7 @@ Status set_prefer(const OptionValue& value, BuildOptions& to) {
   const auto& text = std::get<std::string>(value);
   if (text != "gain" && text != "size" && text != "balanced" && text != "speed")
     return usage(cat("--prefer is gain, size, balanced or speed, not ", text));
-  if (text != "gain") to.options["prefer"] = text;
+  if (text != "speed") to.options["prefer"] = text;
   return {};
 }
 
@@ -253,10 +253,10 @@ const OptionInfo kTable[] = {
     {.name = "prefer",
      .value = "WHAT",
      .doc =
-         "weights in larger forms that take less time, where they gain most per byte: gain (the "
-         "default: at most 1.65 times the model's bytes, unless that takes 1 % longer), size (at "
-         "most 1.1), balanced (1.6) or speed (no limit)",
-     .fallback = std::string("gain"),
+         "weights in larger forms that take less time, where they gain most per byte: size (at most "
+         "1.1 times the model's bytes), balanced (1.6), gain (1.65, unless that is estimated to "
+         "take 1 % longer) or speed (no limit, the default)",
+     .fallback = std::string("speed"),
      .part = OptionPart::kBuild,
      .needs_model = true,
      .set = set_prefer},

@@ -36,7 +36,7 @@ constexpr PassOption kOptions[] = {
      "it is like any other"},
     {"place", "", "rules for place_by_cost, relu!=example,#Conv_3=onednn"},
     {"plan", "", "a file of byoc place for place_by_cost; none: no plan is used"},
-    {"prefer", "gain",
+    {"prefer", "speed",
      "how much larger the weights of compiled functions may be than the model's: gain, size, "
      "balanced, speed"},
     {"precision", "f32",
