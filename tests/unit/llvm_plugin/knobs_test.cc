@@ -93,8 +93,7 @@ TEST_F(LlvmKnobs, AreAbsentWithoutChoice) {
   EXPECT_TRUE(space_of("fn main(%x: f32[]) {\n  %0 = exp(%x)\n  return %0\n}").is_null());
 }
 
-constexpr std::string_view kOpenMatmul = R"(fn main(%a: f32[1<=N<=64,40]) {
-  %b = const(0.5) : f32[40,70]
+constexpr std::string_view kOpenMatmul = R"(fn main(%a: f32[1<=N<=64,40], %b: f32[40,70]) {
   %0 = matmul(%a, %b)
   %1 = relu(%0)
   return %1

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --precision: matrices of products in 16 bits. Expected roundings are those of IEEE 754: 11 bits
 // of f16, 8 of bf16.
+#include <array>
 #include <cmath>
 
 #include "modules.h"
@@ -29,7 +30,8 @@ double element_after(const std::string& value, const std::string& precision) {
   EXPECT_TRUE(module.ok()) << module.status().to_string();
   if (!module.ok()) return NAN;
   EXPECT_EQ(count_calls(*module, "cast"), 1);
-  testing::Values ones = testing::random_values({DType::kF32, make_shape({2, 64})}, 1);
+  const std::array<int64_t, 2> dims = {2, 64};
+  testing::Values ones = testing::random_values({DType::kF32, make_shape(dims)}, 1);
   for (double& x : ones.values) x = 1;
   auto results = testing::evaluate(*module, {ones});
   EXPECT_TRUE(results.ok()) << results.status().to_string();
