@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace byoc::ort {
 namespace {
@@ -22,23 +23,37 @@ bool is_taken(const Value& value) {
          value.element != kComplex64 && value.element != kComplex128;
 }
 
-/// Returns why a node is left before byoc reads it; "" when it is not.
-std::string refusal_of(const Graph& graph, const Node& node) {
-  if (graph.is_nested) return "it is in a graph of another node, which ONNX Runtime runs";
-  if (node.domain == kProviderName) return "it is a group that byoc runs";
-  if (node.has_graph) return "it runs graphs of its own, which stay with ONNX Runtime";
+/// Returns why values of a node, or of its bodies, are not taken; "" when they are.
+std::string refusal_of_values(const Graph& graph, const Node& node) {
   if (!node.unreadable.empty()) return cat("ONNX Runtime does not give out ", node.unreadable);
-  for (const auto* operands : {&node.inputs, &node.outputs}) {
+  for (const auto* operands : {&node.inputs, &node.outputs, &node.implicit_inputs}) {
     for (int32_t k : *operands) {
       if (k == Node::kNone) continue;
       const Value& value = graph.values[static_cast<size_t>(k)];
       if (!is_taken(value))
         return cat("the value '", value.name, "' is no tensor of numbers that byoc takes (type ",
                    value.element, ")");
-      if (!value.has_rank) return cat("the rank of the value '", value.name, "' is not known");
+    }
+  }
+  for (const Body& body : node.bodies) {  // whose depth is bounded
+    for (const Node& inner : body.graph.nodes) {
+      if (std::string reason = refusal_of_values(body.graph, inner); !reason.empty())
+        return cat("in its graph ", body.attribute, ": ", reason);
+    }
+    for (const Value& value : body.graph.values) {
+      if (!is_taken(value))
+        return cat("the value '", value.name, "' of its graph ", body.attribute,
+                   " is no tensor of numbers that byoc takes (type ", value.element, ")");
     }
   }
   return "";
+}
+
+/// Returns why a node is left before byoc reads it; "" when it is not.
+std::string refusal_of(const Graph& graph, const Node& node) {
+  if (graph.is_nested) return "it is in a graph of another node, which ONNX Runtime runs";
+  if (node.domain == kProviderName) return "it is a group that byoc runs";
+  return refusal_of_values(graph, node);
 }
 
 /// Returns the line of a message that names the node, else the first one, with names of the graph.
@@ -83,6 +98,10 @@ class Search {
           is_done = false;
           continue;
         }
+        if (refuse_operands(group)) {
+          is_done = false;
+          continue;
+        }
         auto& part = parts_[group.nodes];
         if (part == nullptr) {
           BYOC_TRY(part, Part::make(graph_, group, constants_, settings_));
@@ -111,6 +130,35 @@ class Search {
       }
     }
     return all;
+  }
+
+  /// Leaves the nodes whose operands cannot be inputs of the group. Returns whether there are such.
+  bool refuse_operands(const Group& group) {
+    std::set<int32_t> operands;
+    for (uint32_t node : group.nodes)
+      operands.insert(graph_.nodes[node].inputs.begin(), graph_.nodes[node].inputs.end());
+    bool any = false;
+    for (uint32_t k : group.nodes) {
+      const Node& node = graph_.nodes[k];
+      for (const auto* values : {&node.inputs, &node.implicit_inputs}) {
+        for (int32_t value : *values) {
+          if (!std::binary_search(group.inputs.begin(), group.inputs.end(), value)) continue;
+          std::string reason = refusal_of_input(value, operands.contains(value));
+          if (reason.empty()) continue;
+          out_.reasons[k] = std::move(reason);
+          any = true;
+        }
+      }
+    }
+    return any;
+  }
+
+  std::string refusal_of_input(int32_t number, bool is_operand) const {
+    const Value& value = graph_.values[static_cast<size_t>(number)];
+    if (!value.has_rank) return cat("the rank of the value '", value.name, "' is not known");
+    if (is_operand || graph_.passes_captured) return "";
+    return cat("this ONNX Runtime does not pass '", value.name,
+               "', which only a graph of the node reads");
   }
 
   void refuse_all(const Group& group, const std::string& reason) {

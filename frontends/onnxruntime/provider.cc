@@ -36,10 +36,15 @@ OrtStatus* Provider::get_capability_of(OrtEp* self, const OrtGraph* graph,
 Status Provider::find(const OrtGraph* ort_graph, OrtEpGraphSupportInfo* info) {
   BYOC_TRY(const Graph graph, read_graph(calls_, ort_graph));
   if (graph.is_nested || graph.nodes.empty()) return {};
-  BYOC_TRY(const Capability capability, find_capability(graph, settings_));
   // ONNX Runtime calls again after it has inlined functions, with the groups as nodes.
   const bool is_again = std::ranges::any_of(
       graph.nodes, [](const Node& node) { return node.domain == kProviderName; });
+  // ONNX Runtime 1.23 names the groups of a body and of the graph around it alike, and fails.
+  if (graph.hides_bodies && !by_output_.empty() && !is_again) {
+    constexpr const char* kReason = "byoc runs nodes of a graph that a Scan of the model has";
+    return report(graph, {std::vector<std::string>(graph.nodes.size(), kReason), {}, {}});
+  }
+  BYOC_TRY(const Capability capability, find_capability(graph, settings_));
   if (!is_again || !capability.groups.empty()) BYOC_TRY_STATUS(report(graph, capability));
   return offer(graph, capability, info);
 }

@@ -23,6 +23,7 @@ SOURCE, BUILD = Path(sys.argv.pop(1)).resolve(), Path(sys.argv.pop(1)).resolve()
 DIGITS = SOURCE / "tests/models/digits"
 FOLDER = Path(tempfile.mkdtemp())
 ort.register_execution_provider_library("byoc", str(BUILD / "lib/libbyoc_ort_ep.so"))
+PASSES_CAPTURED = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 32)   # to groups, as the provider assumes
 DEVICES = [device for device in ort.get_ep_devices() if device.ep_name == "byoc"]
 
 
@@ -128,18 +129,80 @@ class Sessions(unittest.TestCase):
         explained = self.same(model_of(nodes, [floats("x", 2, 3)], [floats("y", 2, 3)]), {"x": np.float32([[0, 1, 0], [2, 0, -3]])})
         self.assertEqual({node["runs_on"] for node in explained["nodes"]}, {"byoc"})
 
-    def test_graphs_of_nodes(self):
-        """An If and the nodes of its graphs stay with ONNX Runtime, which reads byoc's values in them."""
-        then = helper.make_graph([helper.make_node("Neg", ["a"], ["t"])], "then", [], [floats("t", 4)])
+    def runs_on(self, explained):
+        return [node["runs_on"] for node in explained["nodes"]]
+
+    def test_if_as_a_whole(self):
+        """byoc runs an If with its graphs, which read a value of the group and a constant around them."""
+        then = helper.make_graph([helper.make_node("Mul", ["a", "two"], ["t"])], "then", [], [floats("t", 4)])
+        three = helper.make_tensor("three", TensorProto.FLOAT, [4], [3.0, -3.0, 0.5, 1.0])
+        other = helper.make_graph([helper.make_node("Sub", ["a", "three"], ["e"])], "else", [], [floats("e", 4)], [three])
+        nodes = [helper.make_node("Sin", ["x"], ["a"]),
+                 helper.make_node("If", ["c"], ["i"], then_branch=then, else_branch=other),
+                 helper.make_node("Exp", ["i"], ["y"])]
+        two = helper.make_tensor("two", TensorProto.FLOAT, [1], [2.0])
+        model = model_of(nodes, [floats("x", 4), helper.make_tensor_value_info("c", TensorProto.BOOL, [1])], [floats("y", 4)], [two])
+        for value in (True, False):
+            explained = self.same(model, {"x": np.float32([1, -2, 3, -4]), "c": np.array([value])})
+        self.assertEqual(set(self.runs_on(explained)), {"byoc"})
+
+    def test_captured(self):
+        """A value that only graphs of nodes read is passed by newer versions; the If stays with older ones."""
+        then = helper.make_graph([helper.make_node("Neg", ["x"], ["t"])], "then", [], [floats("t", 4)])
+        other = helper.make_graph([helper.make_node("Abs", ["x"], ["e"])], "else", [], [floats("e", 4)])
+        nodes = [helper.make_node("If", ["c"], ["i"], then_branch=then, else_branch=other),
+                 helper.make_node("Exp", ["i"], ["y"])]
+        model = model_of(nodes, [floats("x", 4), helper.make_tensor_value_info("c", TensorProto.BOOL, [1])], [floats("y", 4)])
+        for value in (True, False):
+            explained = self.same(model, {"x": np.float32([1, -2, 3, -4]), "c": np.array([value])})
+        self.assertEqual(self.runs_on(explained), ["byoc" if PASSES_CAPTURED else "onnxruntime", "byoc"])
+        if not PASSES_CAPTURED:
+            self.assertIn("does not pass 'x'", explained["nodes"][0]["reason"])
+
+    def test_loop(self):
+        """A Loop with an If in its body: carried values, stacked results, a value from outside."""
+        then = helper.make_graph([helper.make_node("Add", ["v", "v"], ["t"])], "then", [], [floats("t", 3)])
+        other = helper.make_graph([helper.make_node("Sub", ["v", "a"], ["e"])], "else", [], [floats("e", 3)])
+        scalar = helper.make_tensor_value_info
+        body = helper.make_graph(
+            [helper.make_node("ReduceMax", ["v"], ["m"], keepdims=0), helper.make_node("Less", ["m", "five"], ["small"]),
+             helper.make_node("If", ["small"], ["w"], then_branch=then, else_branch=other),
+             helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Exp", ["w"], ["s"])],
+            "body", [scalar("k", TensorProto.INT64, []), scalar("go", TensorProto.BOOL, []), floats("v", 3)],
+            [scalar("on", TensorProto.BOOL, []), floats("w", 3), floats("s", 3)],
+            [helper.make_tensor("five", TensorProto.FLOAT, [], [5.0])])
+        nodes = [helper.make_node("Cos", ["x"], ["a"]), helper.make_node("Loop", ["n", "yes", "a"], ["last", "all"], body=body),
+                 helper.make_node("Neg", ["last"], ["y"])]
+        constants = [helper.make_tensor("n", TensorProto.INT64, [], [6]), helper.make_tensor("yes", TensorProto.BOOL, [], [True])]
+        model = model_of(nodes, [floats("x", 3)], [floats("y", 3), floats("all", 6, 3)], constants)
+        explained = self.same(model, {"x": np.float32([0.5, -0.25, 1])})
+        self.assertEqual(set(self.runs_on(explained)), {"byoc"})
+
+    def test_scan(self):
+        """A Scan is run as a whole; of 1.23, whose groups of two graphs conflict, byoc gets its body only."""
+        body = helper.make_graph([helper.make_node("Add", ["sum", "row"], ["next"]), helper.make_node("Tanh", ["next"], ["out"])],
+                                 "body", [floats("sum", 2), floats("row", 2)], [floats("next", 2), floats("out", 2)])
+        nodes = [helper.make_node("Sin", ["x"], ["a"]),
+                 helper.make_node("Scan", ["first", "a"], ["last", "y"], body=body, num_scan_inputs=1)]
+        model = model_of(nodes, [floats("first", 2), floats("x", 5, 2)], [floats("last", 2), floats("y", 5, 2)])
+        inputs = {"first": np.float32([1, -1]), "x": np.linspace(-1, 1, 10, dtype=np.float32).reshape(5, 2)}
+        explained = self.same(model, inputs)
+        is_old = ort.__version__.startswith("1.23.")
+        self.assertEqual(self.runs_on(explained), ["onnxruntime" if is_old else "byoc"] * 2)
+
+    def test_refused_in_a_graph(self):
+        """An If with a node that byoc refuses in a graph stays whole with ONNX Runtime, with the reason."""
+        then = helper.make_graph([helper.make_node("RandomNormalLike", ["a"], ["r"], name="Dice", seed=1.0),
+                                  helper.make_node("Mul", ["r", "zero"], ["t"])], "then", [], [floats("t", 4)])
         other = helper.make_graph([helper.make_node("Abs", ["a"], ["e"])], "else", [], [floats("e", 4)])
         nodes = [helper.make_node("Sin", ["x"], ["a"]),
                  helper.make_node("If", ["c"], ["i"], then_branch=then, else_branch=other),
                  helper.make_node("Exp", ["i"], ["y"])]
-        condition = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
-        model = model_of(nodes, [floats("x", 4), condition], [floats("y", 4)])
-        for value in (True, False):
-            explained = self.same(model, {"x": np.float32([1, -2, 3, -4]), "c": np.array(value)})
-        self.assertEqual([node["runs_on"] for node in explained["nodes"]], ["byoc", "onnxruntime", "byoc"])
+        zero = helper.make_tensor("zero", TensorProto.FLOAT, [1], [0.0])
+        model = model_of(nodes, [floats("x", 4), helper.make_tensor_value_info("c", TensorProto.BOOL, [1])], [floats("y", 4)], [zero])
+        explained = self.same(model, {"x": np.float32([1, -2, 3, -4]), "c": np.array([True])})
+        self.assertEqual(self.runs_on(explained), ["byoc", "onnxruntime", "byoc"])
+        self.assertRegex(explained["nodes"][1]["reason"], "random|Random")
 
     def test_counted(self):
         """The extents of an output are found out by each run."""

@@ -20,12 +20,16 @@ Result<std::vector<Handle>> list_of(const Calls& calls, OrtStatus* (*count)(cons
   return out;
 }
 
+constexpr int kMostDepth = 8;                         // of graphs of nodes
+constexpr uint32_t kPassesCaptured = 32;              // the version of ONNX Runtime that does
 constexpr int kInt64Elements = 7, kBoolElements = 9;  // of ONNX
 
 /// Reads one graph. Values are known by their names, which are unique in a graph.
 class Reader {
  public:
-  Reader(const Calls& calls, const OrtGraph* graph) : calls_(calls), graph_(graph) {}
+  /// `depth` counts the graphs around this one.
+  Reader(const Calls& calls, const OrtGraph* graph, int depth = 0)
+      : calls_(calls), graph_(graph), depth_(depth) {}
 
   Result<Graph> run() {
     const OrtNode* parent = nullptr;
@@ -42,6 +46,21 @@ class Reader {
     BYOC_TRY_STATUS(read_opsets());
     BYOC_TRY(auto nodes, list_of(calls_, calls_.Graph_GetNumNodes, calls_.Graph_GetNodes, graph_));
     for (const OrtNode* node : nodes) BYOC_TRY_STATUS(read_node(node));
+    out_.hides_bodies = is_old();
+    out_.passes_captured = calls_.runtime_minor >= kPassesCaptured;
+    return std::move(out_);
+  }
+
+  Result<Graph> run_body() {
+    out_.is_nested = true;
+    BYOC_TRY(auto inputs,
+             list_of(calls_, calls_.Graph_GetNumInputs, calls_.Graph_GetInputs, graph_));
+    BYOC_TRY(out_.inputs, values_of(inputs));
+    BYOC_TRY(auto nodes, list_of(calls_, calls_.Graph_GetNumNodes, calls_.Graph_GetNodes, graph_));
+    for (const OrtNode* node : nodes) BYOC_TRY_STATUS(read_node(node));
+    BYOC_TRY(auto outputs,
+             list_of(calls_, calls_.Graph_GetNumOutputs, calls_.Graph_GetOutputs, graph_));
+    BYOC_TRY(out_.outputs, values_of(outputs));
     return std::move(out_);
   }
 
@@ -83,9 +102,6 @@ class Reader {
     BYOC_ORT_TRY(calls_, Node_GetOperatorType(handle, &op_type));
     BYOC_ORT_TRY(calls_, Node_GetDomain(handle, &domain));
     node.name = name, node.op_type = op_type, node.domain = domain;
-    size_t graphs = 0;
-    BYOC_ORT_TRY(calls_, Node_GetNumSubgraphs(handle, &graphs));
-    node.has_graph = graphs > 0;
     BYOC_TRY(auto inputs, list_of(calls_, calls_.Node_GetNumInputs, calls_.Node_GetInputs, handle));
     BYOC_TRY(node.inputs, values_of(inputs));
     BYOC_TRY(auto implicit, list_of(calls_, calls_.Node_GetNumImplicitInputs,
@@ -94,9 +110,38 @@ class Reader {
     BYOC_TRY(auto outputs,
              list_of(calls_, calls_.Node_GetNumOutputs, calls_.Node_GetOutputs, handle));
     BYOC_TRY(node.outputs, values_of(outputs));
-    if (!node.has_graph) BYOC_TRY_STATUS(read_attributes(node));
+    BYOC_TRY_STATUS(read_attributes(node));
+    BYOC_TRY_STATUS(read_bodies(node));
     out_.nodes.push_back(std::move(node));
     return {};
+  }
+
+  Status read_bodies(Node& node) {
+    size_t count = 0;
+    BYOC_ORT_TRY(calls_, Node_GetNumSubgraphs(node.handle, &count));
+    if (count == 0) return {};
+    if (depth_ >= kMostDepth) {
+      node.unreadable = cat("graphs in more than ", kMostDepth, " others");
+      return {};
+    }
+    std::vector<const OrtGraph*> graphs(count);
+    std::vector<const char*> names(count);
+    BYOC_ORT_TRY(calls_, Node_GetSubgraphs(node.handle, graphs.data(), count, names.data()));
+    for (size_t k = 0; k < count; ++k) {
+      BYOC_TRY(Graph body, Reader(calls_, graphs[k], depth_ + 1).run_body());
+      for (const Value& value : body.values) {
+        if (value.is_outer && !reads(node, value.name))
+          node.unreadable = cat("the value '", value.name, "' to a graph that reads it");
+      }
+      node.bodies.push_back({names[k], std::move(body)});
+    }
+    return {};
+  }
+
+  bool reads(const Node& node, const std::string& name) const {
+    return std::ranges::any_of(node.implicit_inputs, [&](int32_t value) {
+      return value != Node::kNone && out_.values[static_cast<size_t>(value)].name == name;
+    });
   }
 
   Status read_attributes(Node& node) {
@@ -104,6 +149,9 @@ class Reader {
              list_of(calls_, calls_.Node_GetNumAttributes, calls_.Node_GetAttributes, node.handle));
     for (const OrtOpAttr* attribute : attributes) {
       if (attribute == nullptr) continue;
+      int type = 0;
+      BYOC_ORT_TRY(calls_, OpAttr_GetType(attribute, &type));
+      if (type == static_cast<int>(OrtAttribute::kGraph)) continue;  // a body
       Result<std::string> read = read_attribute(calls_, attribute);
       if (read.ok()) node.attributes.push_back(*std::move(read));
       else node.unreadable = cat(read.status().message(), " (", read.status().where(), ")");
@@ -132,9 +180,8 @@ class Reader {
     Value value;
     value.name = name;
     BYOC_ORT_TRY(calls_, ValueInfo_IsGraphOutput(handle, &value.is_output));
-    bool is_outer = false;
-    BYOC_ORT_TRY(calls_, ValueInfo_IsFromOuterScope(handle, &is_outer));
-    out_.is_nested = out_.is_nested || is_outer;
+    BYOC_ORT_TRY(calls_, ValueInfo_IsFromOuterScope(handle, &value.is_outer));
+    out_.is_nested = out_.is_nested || value.is_outer;
     BYOC_TRY_STATUS(read_type(handle, value));
     BYOC_ORT_TRY(calls_, ValueInfo_IsConstantInitializer(handle, &value.is_constant));
     if (value.is_constant) BYOC_TRY_STATUS(read_constant(handle, value));
@@ -181,6 +228,7 @@ class Reader {
 
   const Calls& calls_;
   const OrtGraph* graph_;
+  const int depth_;
   Graph out_;
   std::unordered_map<std::string, int32_t> by_name_;
 };

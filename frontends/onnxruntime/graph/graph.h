@@ -25,11 +25,14 @@ struct Value {
   bool is_constant = false;        ///< an initializer that no input replaces
   Bytes constant;                  ///< its elements
   bool is_output = false;          ///< of the graph
+  bool is_outer = false;           ///< of a graph around this one
   bool is_static() const;          ///< true when all dims are numbers
 };
 
 /// An attribute, whose value is a message of ONNX (AttributeProto).
 using AttributeBytes = std::string;
+
+struct Body;
 
 /// A node. Operands are indices of values; kNone is an operand that is left out.
 struct Node {
@@ -38,16 +41,25 @@ struct Node {
   std::vector<int32_t> inputs, outputs;
   std::vector<int32_t> implicit_inputs;  ///< values that its graphs read
   std::vector<AttributeBytes> attributes;
-  bool has_graph = false;           ///< it runs graphs of its own
+  std::vector<Body> bodies;         ///< the graphs that it runs
   std::string unreadable;           ///< the reason why it cannot be written; "": it can
   const OrtNode* handle = nullptr;  ///< lives as long as ONNX Runtime's graph
 };
 
 struct Graph {
   std::vector<Value> values;
+  std::vector<int32_t> inputs, outputs;                 ///< values; of bodies only
   std::vector<Node> nodes;                              ///< each after those whose values it reads
   std::vector<std::pair<std::string, int64_t>> opsets;  ///< domain, version
   bool is_nested = false;                               ///< the graph of a node
+  bool passes_captured = false;  ///< groups get values that only bodies of their nodes read
+  bool hides_bodies = false;     ///< a body of a Scan may look like a graph of its own
+};
+
+/// A graph that a node runs: the value of an attribute.
+struct Body {
+  std::string attribute;
+  Graph graph;
 };
 
 /// Reads a graph. Values of ONNX Runtime that are no tensors, and attributes that it does not give

@@ -67,11 +67,13 @@ void add_borders(const Graph& graph, const std::vector<bool>& leaves, Group& gro
   std::sort(made.begin(), made.end());
   std::vector<int32_t> read;
   for (uint32_t k : group.nodes) {
-    for (int32_t value : graph.nodes[k].inputs) {
-      const bool is_input = value != Node::kNone &&
-                            !graph.values[static_cast<size_t>(value)].is_constant &&
-                            !std::binary_search(made.begin(), made.end(), value);
-      if (is_input) read.push_back(value);
+    for (const auto* operands : {&graph.nodes[k].inputs, &graph.nodes[k].implicit_inputs}) {
+      for (int32_t value : *operands) {
+        const bool is_input = value != Node::kNone &&
+                              !graph.values[static_cast<size_t>(value)].is_constant &&
+                              !std::binary_search(made.begin(), made.end(), value);
+        if (is_input) read.push_back(value);
+      }
     }
   }
   std::sort(read.begin(), read.end());

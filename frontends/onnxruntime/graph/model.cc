@@ -11,6 +11,7 @@
 
 #include "byoc/base/file.h"
 #include "frontends/onnxruntime/graph/attributes.h"
+#include "frontends/onnxruntime/graph/body.h"
 
 namespace byoc::ort {
 namespace {
@@ -29,18 +30,6 @@ constexpr uint32_t kIr = 1, kGraph = 7, kOpset = 8;
 namespace opset_field {
 constexpr uint32_t kDomain = 1, kVersion = 2;
 }
-namespace graph_field {
-constexpr uint32_t kNode = 1, kName = 2, kInitializer = 5, kInput = 11, kOutput = 12;
-}
-namespace node_field {
-constexpr uint32_t kInput = 1, kOutput = 2, kName = 3, kOp = 4, kAttribute = 5, kDomain = 7;
-}
-namespace value_field {
-constexpr uint32_t kName = 1, kType = 2;
-}
-namespace type_field {
-constexpr uint32_t kTensor = 1, kElement = 1, kShape = 2, kDim = 1, kDimValue = 1, kDimName = 2;
-}
 namespace tensor_field {
 constexpr uint32_t kExternal = 13, kLocation = 14;
 }
@@ -56,7 +45,11 @@ class Writer {
       out_.inputs.push_back(name_of(value));
       body_.message(graph_field::kInput, value_info(value, true));
     }
-    for (uint32_t k : group_.nodes) body_.message(graph_field::kNode, node(k));
+    size_t bodies = 0;
+    for (uint32_t k : group_.nodes)
+      body_.message(graph_field::kNode,
+                    write_node(
+                        graph_, graph_.nodes[k], k, [&](int32_t v) { return name_of(v); }, bodies));
     body_.bytes(graph_field::kName, "group");
     for (int32_t value : group_.outputs) {
       out_.outputs.push_back(name_of(value));
@@ -109,21 +102,6 @@ class Writer {
     entry.bytes(1, key);
     entry.bytes(2, value);
     tensor.message(tensor_field::kExternal, entry);
-  }
-
-  Message node(uint32_t k) {
-    const Node& node = graph_.nodes[k];
-    Message out;
-    for (int32_t value : node.inputs)
-      out.bytes(node_field::kInput, value == Node::kNone ? "" : name_of(value));
-    for (int32_t value : node.outputs)
-      out.bytes(node_field::kOutput, value == Node::kNone ? "" : name_of(value));
-    out.bytes(node_field::kName, cat(kNodePrefix, k, " ", node.name));
-    out.bytes(node_field::kOp, node.op_type);
-    for (const AttributeBytes& attribute : node.attributes)
-      out.bytes(node_field::kAttribute, attribute);
-    out.bytes(node_field::kDomain, node.domain);
-    return out;
   }
 
   Message value_info(int32_t number, bool has_shape) {
