@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times byoc inside ONNX Runtime, byoc alone and ONNX Runtime's own provider in turns, and compares outputs.
 
-compare.py MODEL.onnx ... [--threads N] [--compiler A,B] [--provider NAME=LIBRARY] [--rounds N] [--json FILE]
+compare.py MODEL.onnx ... [--threads N] [--compiler A,B] [--provider MODULE] [--rounds N] [--json FILE]
 
 In every round each of them runs for a turn; the order moves from round to round. A time is the median run of a turn, and
 a ratio the median, over the rounds, of two times of one round; "cpu" is the processor's time, which a busy machine does not
 lengthen by waiting. Inputs are those stored beside a model, as ONNX's own
-tests have them, or random. --provider adds another execution provider.
+tests have them, or random. --provider adds another execution provider: NAME=LIBRARY, or the module of its wheel, such as
+nxrt_ep_cpu, which has get_library_path().
 Needs numpy and onnxruntime 1.23 or newer; BYOC_PREFIX is a build or an installation.
 """
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -32,6 +34,7 @@ except ImportError:
     onnxruntime = None                                     # main() reports it, after --help
 
 BOUND = 1e-4                                               # of the largest value
+ADDED = {}                                                 # the names of devices that each library adds
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 
 
@@ -47,7 +50,8 @@ def own_provider(model, threads):
 
 def with_provider(name, model, threads, settings):
     options = session_options(threads)
-    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == name]
+    names = {name} | ADDED.get(name, set())
+    devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name in names]
     if not devices:
         raise SystemExit(f"{name}: ONNX Runtime lists no device of this provider")
     options.add_provider_for_devices(devices[:1], settings)
@@ -124,16 +128,28 @@ def arguments():
     parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
     parser.add_argument("--threads", type=int, default=1, metavar="N")
     parser.add_argument("--compiler", default="llvm", metavar="A,B", help="byoc's, in and out of ONNX Runtime (llvm)")
-    parser.add_argument("--provider", action="append", default=[], metavar="NAME=LIBRARY", help="another execution provider")
+    parser.add_argument("--provider", action="append", default=[], metavar="MODULE", help="another execution provider")
     parser.add_argument("--rounds", type=int, default=8, metavar="N")
     parser.add_argument("--turn-ms", type=float, default=200, metavar="T")
     parser.add_argument("--json", metavar="FILE")
     out = parser.parse_args()
     out.compiler = out.compiler.split(",")
-    out.provider = [one.partition("=")[::2] for one in out.provider]
-    if any(not library for _, library in out.provider):
-        parser.error("--provider is NAME=LIBRARY, as nxrt_cpu=lib.so")
+    out.provider = [one.partition("=")[::2] if "=" in one else (one, library_of(one, parser)) for one in out.provider]
     return out
+
+
+def library_of(module, parser):
+    """Returns the path of the library in the wheel of an execution provider."""
+    try:
+        return importlib.import_module(module).get_library_path()
+    except ImportError as error:
+        parser.error(f"--provider is NAME=LIBRARY or a module of a wheel: {error}")
+
+
+def register(name, library):
+    before = {device.ep_name for device in onnxruntime.get_ep_devices()}
+    onnxruntime.register_execution_provider_library(name, str(Path(library).resolve()))
+    ADDED[name] = {device.ep_name for device in onnxruntime.get_ep_devices()} - before
 
 
 def main():
@@ -142,7 +158,7 @@ def main():
         raise SystemExit("compare.py needs onnxruntime 1.23 or newer: pip install onnxruntime")
     prefix = Path(os.environ.get("BYOC_PREFIX", ROOT / "build"))
     for name, library in [("byoc", prefix / "lib/libbyoc_ort_ep.so"), *args.provider]:
-        onnxruntime.register_execution_provider_library(name, str(Path(library).resolve()))
+        register(name, library)
     rows = []
     print(f"onnxruntime {onnxruntime.__version__}, {args.threads} threads; ratios to ONNX Runtime, and to byoc alone", flush=True)
     for model in args.models:
