@@ -253,9 +253,9 @@ const OptionInfo kTable[] = {
     {.name = "prefer",
      .value = "WHAT",
      .doc =
-         "weights in larger forms that take less time, where they gain most per byte: size (at most "
-         "1.1 times the model's bytes), balanced (1.6), gain (1.65, unless that is estimated to "
-         "take 1 % longer) or speed (no limit, the default)",
+         "weights in larger forms that take less time, where they gain most per byte: size (at "
+         "most 1.1 times the model's bytes), balanced (1.6), gain (1.65, unless that is estimated "
+         "to take 1 % longer) or speed (no limit, the default)",
      .fallback = std::string("speed"),
      .part = OptionPart::kBuild,
      .needs_model = true,

@@ -54,14 +54,14 @@ TEST_F(Limits, LoadingThatTakesLongerThanTheLimitEndsWithItsName) {
   EXPECT_THAT(ran.err, HasSubstr("error[time-limit]"));
 }
 
-// Constants of less than 64 MiB together stay in memory; larger ones are in files.
+// Constants of less than 16 MiB together stay in memory; larger ones are in files.
 TEST_F(Limits, AModelThatNeedsMoreMemoryThanTheLimitIsAnErrorWithItsName) {
-  const std::string large = byoc.write("large.ir", R"(fn main(%x: f32[15000000]) {
-  %w = const(1.5) : f32[15000000]
+  const std::string large = byoc.write("large.ir", R"(fn main(%x: f32[3900000]) {
+  %w = const(1.5) : f32[3900000]
   %0 = add(%x, %w)
   return %0
 })");
-  const Ran ran = byoc("run " + large + " --compiler json --max-memory 64M");
+  const Ran ran = byoc("run " + large + " --compiler json --max-memory 20M");
   EXPECT_EQ(ran.code, 1) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("error[max-memory]"));
   EXPECT_THAT(ran.err, HasSubstr("--max-memory"));
