@@ -14,10 +14,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy
-
-from inputs import DTYPES
-
 MOST_RESULTS = 6    # of a tile along a dim
 LEAST_EXTENT = 64   # of a product by Strassen's scheme
 
@@ -77,7 +73,9 @@ def node_multiplications(node, shape_of):
 
 def count(model, dims):
     """Returns the multiplications of a run, the bytes of weights that it reads, and how many ops have no shapes."""
+    import numpy
     import onnx
+    from inputs import DTYPES
     graph = onnx.load(model)
     weights = {w.name: w for w in graph.graph.initializer}
     shapes = {name: list(w.dims) for name, w in weights.items()}

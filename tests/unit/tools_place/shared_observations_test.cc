@@ -3,6 +3,8 @@
 // the others do not measure again. They print how many these are.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "byoc/base/file.h"
@@ -97,7 +99,8 @@ TEST_F(SharedObservations, AreThoseOfTheSameTargetAndSums) {
   EXPECT_EQ(bench()["observations"]["usable"], 2) << "the candidate, and the task of the tuner";
 }
 
-// All three measure the same kernel at the same point, each in its own way.
+// All three measure the same kernel at the same point, each in its own way. Other work may slow any
+// of them down for long, so each has its least time of several.
 TEST_F(SharedObservations, HaveTheSameTimeOfTheSameKernel) {
   const auto ns = [&](const std::string& command) {
     std::filesystem::remove_all(byoc_.file("cache"));
@@ -111,10 +114,15 @@ TEST_F(SharedObservations, HaveTheSameTimeOfTheSameKernel) {
     ADD_FAILURE() << command << ": " << text;
     return 0.0;
   };
-  const double tuned = ns("tune " + model_ + "--trials 1 --log " + byoc_.file("log.jsonl"));
-  const double placed = ns("place " + model_ + kPlace), benched = ns("bench " + model_ + kBench);
-  EXPECT_NEAR(placed / tuned, 1, 0.5);  // other work may slow any of them down for long
-  EXPECT_NEAR(benched / tuned, 1, 0.5);
+  const std::string commands[] = {"tune " + model_ + "--trials 1 --log " + byoc_.file("log.jsonl"),
+                                  "place " + model_ + kPlace, "bench " + model_ + kBench};
+  double least[] = {INFINITY, INFINITY, INFINITY}, most = 0;
+  for (int round = 0; round < 5 && !HasFailure(); ++round) {
+    for (size_t k = 0; k < 3; ++k) least[k] = std::min(least[k], ns(commands[k]));
+    most = *std::ranges::max_element(least) / *std::ranges::min_element(least);
+    if (most < 1.5) break;
+  }
+  EXPECT_LT(most, 1.5) << least[0] << ", " << least[1] << " and " << least[2] << " ns";
 }
 
 TEST_F(SharedObservations, AreNotUsedWithNoneOrForAnotherBuild) {
