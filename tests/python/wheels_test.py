@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 SOURCE, BUILD, FOLDER = (Path(word).resolve() for word in sys.argv[1:4])
-LIMITS_MB = {"byoc_runtime": 1.5, "byoc": 45, "onnxruntime_ep_byoc": 1}
+LIMITS_MB = {"byoc_runtime": 1.5, "byoc": 46, "onnxruntime_ep_byoc": 1}
 CHECK = """
 import sys, pathlib
 import numpy as np
