@@ -8,7 +8,7 @@
 #include "byoc/te/key.h"
 #include "byoc/translate/translate.h"
 #include "plugins/llvm/constants/hoist.h"
-#include "plugins/llvm/constants/one_row.h"
+#include "plugins/llvm/constants/least_sizes.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/open/translate_open.h"
 #include "plugins/llvm/sketch/sketch_template.h"
@@ -225,9 +225,14 @@ Result<KernelLoops> open_kernel(const IRModule& module, const te::Target& target
   }
   const size_t inputs = inputs_of(module, dag.open);
   BYOC_TRY(KernelLoops open, lower_open(dag.open, dag.nominal, inputs, target, point));
+  if (dag.one_image) {
+    return with_least_sizes(std::move(open), dag.one_image->dag, inputs, dag.one_image->holds,
+                            target);
+  }
   Result<std::optional<LeastDag>> least = translate_least(module, target);
-  if (!least.ok() || !*least) return open;  // the open code serves all sizes
-  return with_one_row(std::move(open), (*least)->dag, inputs, (*least)->holds, target);
+  const bool has_least = least.ok() && *least && has_one_row((*least)->dag, inputs, target);
+  if (!has_least) return open;  // the open code serves all sizes
+  return with_least_sizes(std::move(open), (*least)->dag, inputs, (*least)->holds, target);
 }
 
 Result<std::optional<FunctionSpace>> space_of(const IRModule& module, const te::Target& target) {

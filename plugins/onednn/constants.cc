@@ -94,6 +94,7 @@ ConstantStore::Shared ConstantStore::packed_late(Constant& constant, const Desc&
                                                  const Desc& want, const std::string& key) {
   std::weak_ptr<const sdk::Held>& known = constant.late[key];
   if (Shared held = known.lock()) return held;
+  if (is_trial_) return nullptr;
   auto fill = [&](void* memory) {
     if (constant.as_is)
       return repack(engine_, have, constant.as_is->data<std::byte>(), want, memory);
@@ -124,6 +125,7 @@ ConstantStore::Shared ConstantStore::computed(uint32_t index, const std::vector<
   const std::string key = "onednn/computed/" + std::string(bytes, size);
   if (auto found = constant.computed.find(key); found != constant.computed.end())
     return found->second;
+  if (is_trial_) return nullptr;
   auto fill = [&](void* memory) { std::memcpy(memory, bytes, size); };
   Shared held =
       shared(request_ != nullptr ? request_->packed(index, key, size, fill)
@@ -152,6 +154,11 @@ void ConstantStore::finish_compile() {
     if (!has_form) keep(constant);
   }
   request_ = nullptr;
+}
+
+void ConstantStore::set_trial(bool is_trial) {
+  std::lock_guard lock(mutex_);
+  is_trial_ = is_trial;
 }
 
 }  // namespace byoc::onednn

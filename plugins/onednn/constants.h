@@ -37,6 +37,8 @@ class ConstantStore {
   PackedLayouts layouts() const;
   /// Keeps what later plans are made from.
   void finish_compile();
+  /// Plans of a trial are made to see that they can be: forms that are not there yet are null.
+  void set_trial(bool is_trial);
 
  private:
   struct Form {
@@ -59,6 +61,7 @@ class ConstantStore {
   std::vector<std::byte> plain_elements(const Constant& constant) const;
 
   sdk::Constants* request_;  // null after finish_compile
+  bool is_trial_ = false;
   dnnl::engine engine_;
   std::vector<Constant> constants_;
   PackedLayouts layouts_;

@@ -17,7 +17,7 @@ class OnednnKernel : public sdk::Kernel {
   void run(const sdk::Call& call) const override { run_in(call, call.workspace()); }
   /// Runs in other memory than the call's workspace, of workspace_bytes.
   void run_in(const sdk::Call& call, void* workspace) const;
-  uint64_t workspace_bytes() const { return plan_.arena_bytes + plan_.scratchpad_bytes; }
+  uint64_t workspace_bytes() const { return plan_.workspace_bytes(); }
 
  private:
   struct State;

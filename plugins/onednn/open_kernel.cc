@@ -13,32 +13,35 @@ OpenKernel::OpenKernel(sdk::Function& function, dnnl::engine engine, const Chain
       constants_(function.constants, function.graph, engine_) {
   graph_.json = {};
   std::vector<Sizes> first = sizes_to_try(graph_);
+  BYOC_ONEDNN_CHECK(!first.empty(), "open sizes have numbers to try");
   first.resize(std::min<size_t>(first.size(), 3));  // nominal, largest, least
-  for (const Sizes& sizes : first) {
-    auto kernel = make(sizes);
-    workspace_bytes_ = std::max(workspace_bytes_, kernel->workspace_bytes());
-    if (!nominal_) {
-      nominal_ = kernel;
-      layouts_ = constants_.layouts();
-    }
-    auto entry = std::make_shared<Entry>();
-    entry->sizes = sizes;
-    entry->kernel = std::move(kernel);
-    entries_.push_back(std::move(entry));
-  }
+  nominal_ = make(first.front());
+  layouts_ = constants_.layouts();
+  workspace_bytes_ = nominal_->workspace_bytes();
   constants_.finish_compile();
+  entries_.push_back(std::make_shared<Entry>());
+  entries_.back()->sizes = first.front();
+  entries_.back()->kernel = nominal_;
+  // The other sizes may read weights in other forms, which no artifact has: runs make these.
+  constants_.set_trial(true);
+  for (size_t k = 1; k < first.size(); ++k)
+    workspace_bytes_ = std::max(workspace_bytes_, plan_for(first[k]).workspace_bytes());
+  constants_.set_trial(false);
 }
 
-std::shared_ptr<const OnednnKernel> OpenKernel::make(const Sizes& sizes) const {
+Plan OpenKernel::plan_for(const Sizes& sizes) const {
   const Graph now = sdk::at_sizes(graph_, sizes);
   Choices choices;
   if (nominal_) choices.packed = &layouts_;
   try {
-    Plan plan = make_plan(now, constants_, engine_, rules_, choices);
-    return std::make_shared<const OnednnKernel>(std::move(plan), engine_, threads_);
+    return make_plan(now, constants_, engine_, rules_, choices);
   } catch (const Refusal& refusal) {
     throw Refusal{refusal.reason + " at " + sizes_text(graph_, sizes)};
   }
+}
+
+std::shared_ptr<const OnednnKernel> OpenKernel::make(const Sizes& sizes) const {
+  return std::make_shared<const OnednnKernel>(plan_for(sizes), engine_, threads_);
 }
 
 // Returns the entry of the sizes, as the most recently used one; a new one has no kernel.

@@ -16,8 +16,8 @@ class OpenKernel : public sdk::Kernel {
  public:
   static constexpr size_t kMostKept = 16;
 
-  /// Makes the kernels of the nominal, the largest and the least sizes, whose constants the others
-  /// share. Throws Refusal and dnnl::error.
+  /// Makes the kernel of the nominal sizes, whose constants the others share, and plans the largest
+  /// and the least ones, which no run may find impossible. Throws Refusal and dnnl::error.
   OpenKernel(sdk::Function& function, dnnl::engine engine, const ChainRules& rules);
   sdk::KernelInfo info() const override;
   /// Allocates for a size that is not kept.
@@ -31,6 +31,7 @@ class OpenKernel : public sdk::Kernel {
   };
   using Entries = std::list<std::shared_ptr<Entry>>;
 
+  Plan plan_for(const Sizes& sizes) const;
   std::shared_ptr<const OnednnKernel> make(const Sizes& sizes) const;
   std::shared_ptr<const OnednnKernel> kernel_for(const sdk::Call& call) const;
   std::shared_ptr<Entry> entry_for(std::span<const int64_t> sizes) const;
@@ -44,7 +45,7 @@ class OpenKernel : public sdk::Kernel {
   uint32_t threads_;
   mutable ConstantStore constants_;  // thread-safe
   PackedLayouts layouts_;            // of the nominal sizes
-  uint64_t workspace_bytes_ = 0;     // of the kernels that compile makes
+  uint64_t workspace_bytes_ = 0;     // of the plans that compile makes
   std::shared_ptr<const OnednnKernel> nominal_;
   mutable std::mutex mutex_;  // guards the list
   mutable Entries entries_;   // most recently used first

@@ -40,6 +40,7 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<ConstantStore::Shared> held;  // constants, as they are or in oneDNN's layouts
   uint64_t arena_bytes = 0, scratchpad_bytes = 0, packed_bytes = 0;
+  uint64_t workspace_bytes() const { return arena_bytes + scratchpad_bytes; }
 };
 
 /// Makes the plan of a region. Reorders are only between primitives of different layouts, and for

@@ -57,9 +57,12 @@ class SizeUses {
       }
     }
   }
+  /// Returns true for a size that is a number of images and nothing else.
+  bool counts_images(Symbol size) const {
+    return images_.contains(size) && !others_.contains(size);
+  }
   int64_t number(Dim size) const {
-    if (images_.contains(size.name()) && !others_.contains(size.name()))
-      return std::clamp(kImages, size.min(), size.max());
+    if (counts_images(size.name())) return std::clamp(kImages, size.min(), size.max());
     const auto parts = parts_.find(size.name());
     const int64_t least = parts == parts_.end() ? 0 : parts->second * kLeastPart;
     return nominal_of(size, std::max(kUsual, std::min(least, kMostOfParts)));
@@ -140,6 +143,7 @@ class Chosen {
   }
   /// Returns the strategies that were chosen, call by call.
   te::StrategyTable again() {
+    next_ = 0;
     return [this](const te::Site& site) {
       BYOC_CHECK(next_ < chosen_.size(), site.op->name, " is call ", next_, " of ", chosen_.size());
       te::Strategy one = chosen_[next_++];
@@ -205,6 +209,44 @@ Result<IRModule> nominal_module(const IRModule& module) {
   return with_numbers(module, [&](Dim size) { return uses.number(size); });
 }
 
+namespace {
+
+/// A module with the least numbers of its sizes.
+struct LeastModule {
+  IRModule module;
+  te::Expr holds;               // a run has these sizes
+  std::map<Symbol, Dim> sizes;  // all of them
+};
+Result<LeastModule> with_least_numbers(IRModule module) {
+  LeastModule out;
+  BYOC_TRY(out.module, with_numbers(std::move(module), [&](Dim size) {
+             out.sizes.emplace(size.name(), size);
+             return size.min();
+           }));
+  for (const auto& [name, size] : out.sizes) {
+    const te::Expr is_least = te::extent_of(size) == te::Expr(size.min());
+    out.holds = out.holds.is_empty() ? is_least : out.holds && is_least;
+  }
+  return out;
+}
+
+// Translates a function of images whose open size is their number, for one image.
+Result<std::optional<LeastDag>> translate_one_image(const IRModule& module,
+                                                    const te::Target& target, Chosen& chosen) {
+  const SizeUses uses(module);
+  BYOC_TRY(const LeastModule least, with_least_numbers(module));
+  const bool is_one_image = std::ranges::all_of(least.sizes, [&](const auto& entry) {
+    return uses.counts_images(entry.first) && entry.second.min() == 1;
+  });
+  if (!is_one_image) return std::optional<LeastDag>();
+  LeastDag out;
+  BYOC_TRY(out.dag, translate(least.module, target, te::by_level(), chosen.again()));
+  out.holds = least.holds;
+  return std::optional(std::move(out));
+}
+
+}  // namespace
+
 Result<std::optional<LeastDag>> translate_least(const IRModule& given, const te::Target& target) {
   const bool has_product = std::ranges::any_of(given.functions, [](const auto& entry) {
     return std::ranges::any_of(entry.second.nodes, [](const Node& node) {
@@ -213,18 +255,10 @@ Result<std::optional<LeastDag>> translate_least(const IRModule& given, const te:
     });
   });
   if (!has_product) return std::optional<LeastDag>();
-  IRModule module = with_flat_rows(given);
-  std::map<Symbol, Dim> sizes;
-  BYOC_TRY(module, with_numbers(std::move(module), [&](Dim size) {
-             sizes.emplace(size.name(), size);
-             return size.min();
-           }));
+  BYOC_TRY(const LeastModule least, with_least_numbers(with_flat_rows(given)));
   LeastDag out;
-  BYOC_TRY(out.dag, translate(module, target));
-  for (const auto& [name, size] : sizes) {
-    const te::Expr is_least = te::extent_of(size) == te::Expr(size.min());
-    out.holds = out.holds.is_empty() ? is_least : out.holds && is_least;
-  }
+  BYOC_TRY(out.dag, translate(least.module, target));
+  out.holds = least.holds;
   return std::optional(std::move(out));
 }
 
@@ -236,6 +270,7 @@ Result<OpenDag> translate_open(const IRModule& given, const te::Target& target) 
   BYOC_TRY(out.nominal,
            translate(nominal, target, chosen.selector(), strategies(chosen.functions())));
   BYOC_TRY(out.open, translate(module, target, te::by_level(), chosen.again()));
+  BYOC_TRY(out.one_image, translate_one_image(module, target, chosen));
   const bool fits = std::ranges::equal(out.open.stages, out.nominal.stages, {}, &te::Stage::name,
                                        &te::Stage::name);
   if (!fits)

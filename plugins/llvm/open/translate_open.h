@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Functions with open sizes as tensor expressions, and the same with numbers for the sizes.
+#include <optional>
+
 #include "byoc/ir/module.h"
 #include "byoc/te/target.h"
 #include "byoc/te/tensor.h"
@@ -14,15 +16,18 @@ bool has_open_sizes(const IRModule& module);
 /// upper bound.
 Result<IRModule> nominal_module(const IRModule& module);
 
-/// The Dags of one function by the same computes. Stages and axes have the same names.
-struct OpenDag {
-  te::Dag open;     ///< extents are expressions of the sizes
-  te::Dag nominal;  ///< extents are numbers, for which schedules are chosen
-};
 /// A function at the least numbers of its sizes, and the condition that a run has these.
 struct LeastDag {
   te::Dag dag;
   te::Expr holds;
+};
+/// The Dags of one function by the same computes. Stages and axes have the same names.
+struct OpenDag {
+  te::Dag open;     ///< extents are expressions of the sizes
+  te::Dag nominal;  ///< extents are numbers, for which schedules are chosen
+  /// For convolutions and pools of an open number of images that may be one: most runs have one,
+  /// and schedules for several images keep more in use than the caches hold with one.
+  std::optional<LeastDag> one_image;
 };
 /// Translates a function with open sizes for their least numbers, as a function of numbers is, if
 /// it has a product; nullopt for others. Errors: those of translate_to_te.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of an open number of rows by llvm: runs of one row have code of their own.
+// Products of an open number of rows and convolutions of an open number of images by llvm: runs of
+// one row or of one image have code of their own.
 #include <gmock/gmock.h>
 
 #include "byoc/compile.h"
@@ -29,6 +30,11 @@ std::string numbers(int64_t count, int64_t modulus, double scale) {
   return out + "]";
 }
 
+/// Returns the dims of the text's first parameter with so many rows or images.
+Ints with_rows(const std::string& text, int64_t rows) {
+  return text.find("<=9,24]") != std::string::npos ? Ints{rows, 24} : Ints{rows, 16, 9, 11};
+}
+
 std::vector<Tensor> run(const std::string& text, const GivenShapes& sizes,
                         const std::string& plugin, int64_t rows) {
   auto module = parse_module(text, all_ops());
@@ -41,7 +47,7 @@ std::vector<Tensor> run(const std::string& text, const GivenShapes& sizes,
   auto session = Session::load(*std::move(built), all_plugins());
   EXPECT_TRUE(session.ok()) << session.status().to_string();
   auto context = *(*session)->make_context();
-  Tensor x = *Tensor::make({DType::kF32, {rows, 24}});
+  Tensor x = *Tensor::make({DType::kF32, with_rows(text, rows)});
   fill_random(x, static_cast<uint64_t>(rows));
   std::vector<DLTensor> in = {x.view()};
   std::vector<Tensor> out;
@@ -78,13 +84,23 @@ std::string blocks() {
              "  return %0\n}\n");
 }
 
+// A 3x3 convolution, which may be Winograd's, one of 1x1, which may be Strassen's, and a pool.
+std::string images() {
+  return cat("fn main(%x: f32[1<=N<=9,16,9,11]) {\n  %w = const(", numbers(32 * 16 * 9, 101, 0.01),
+             ") : f32[32,16,3,3]\n  %v = const(", numbers(64 * 32, 103, 0.01),
+             ") : f32[64,32,1,1]\n  %0 = conv2d(%x, %w) {pads=[1,1,1,1]}\n  %1 = relu(%0)\n",
+             "  %2 = conv2d(%1, %v)\n  %3 = max_pool(%2) {kernel_shape=[3,3], strides=[2,2]}\n",
+             "  return %3\n}\n");
+}
+
 TEST(OneRow, OfAProduct) { expect_all_rows(product()); }
 TEST(OneRow, OfAProductWithBlocks) { expect_all_rows(blocks()); }
+TEST(OneRow, OfImages) { expect_all_rows(images()); }
 
 // The condition is in the code that the command prints, and the constants are packed once.
 TEST(OneRow, HasCodeOfItsOwn) {
   Byoc byoc;
-  for (const std::string& text : {product(), blocks()}) {
+  for (const std::string& text : {product(), blocks(), images()}) {
     const std::string open = byoc.write("open.ir", text);
     std::string one_row = text;
     one_row.replace(one_row.find("1<=N"), 4, "2<=N");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before: fn(x: [N, k]) { tiles of rows }
-// After:  fn(x: [N, k]) { if (N == 1) { one row } else { tiles of rows } }
-#include "plugins/llvm/constants/one_row.h"
+// After:  fn(x: [N, k]) { if (N == 1) { tiles of one row } else { tiles of rows } }
+#include "plugins/llvm/constants/least_sizes.h"
 
 #include <unordered_map>
 
@@ -72,16 +72,19 @@ bool is_same(const std::optional<ConstantLoops>& a, const std::optional<Constant
 
 }  // namespace
 
-Result<KernelLoops> with_one_row(KernelLoops open, const te::Dag& least, size_t inputs,
-                                 const Expr& holds, const te::Target& target) {
-  const std::optional<Hoisted> hoisted = hoist_constants(least, inputs);
-  if (!sketch::template_of(hoisted ? hoisted->rest : least, target).is_one_row) return open;
-  BYOC_TRY(const KernelLoops row, lower_with_constants(least, inputs, target));
+bool has_one_row(const te::Dag& dag, size_t inputs, const te::Target& target) {
+  const std::optional<Hoisted> hoisted = hoist_constants(dag, inputs);
+  return sketch::template_of(hoisted ? hoisted->rest : dag, target).is_one_row;
+}
+
+Result<KernelLoops> with_least_sizes(KernelLoops open, const te::Dag& least, size_t inputs,
+                                     const Expr& holds, const te::Target& target) {
+  BYOC_TRY(const KernelLoops exact, lower_with_constants(least, inputs, target));
   Renamed renamed;
-  const bool fits = renamed.add(row.loops.inputs, open.loops.inputs) &&
-                    renamed.add(row.loops.outputs, open.loops.outputs);
-  if (!fits || !is_same(row.constants, open.constants)) return open;
-  open.loops.body = te::make_if(holds, renamed(row.loops.body), open.loops.body);
+  const bool fits = renamed.add(exact.loops.inputs, open.loops.inputs) &&
+                    renamed.add(exact.loops.outputs, open.loops.outputs);
+  if (!fits || !is_same(exact.constants, open.constants)) return open;
+  open.loops.body = te::make_if(holds, renamed(exact.loops.body), open.loops.body);
   return open;
 }
 
