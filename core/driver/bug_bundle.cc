@@ -31,8 +31,8 @@ std::span<char*> command_line;
 /// Returns a word of a command line of the shell.
 std::string quoted_word(std::string_view word) {
   const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) || std::string_view("_-./=,:+@%").find(static_cast<char>(c)) !=
-                                  std::string_view::npos;
+    return std::isalnum(c) ||
+           std::string_view("_-./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
   };
   if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
   std::string out = "'";
@@ -111,8 +111,9 @@ std::string report_text(std::string_view what, const RunningPass* running,
              "\nversion: byoc ", version(), ", plugin ABI ", BYOC_ABI_MAJOR, ".", BYOC_ABI_MINOR,
              ", compiler ", __VERSION__, "\nreplay:  ", replay, "\n");
   if (running && !running->has_weights)
-    out += "The constants of the module are left out: of those with more than 64 elements, all are "
-           "the first one. BYOC_BUG=weights keeps them.\n";
+    out +=
+        "The constants of the module are left out: of those with more than 64 elements, all are "
+        "the first one. BYOC_BUG=weights keeps them.\n";
   return out;
 }
 
@@ -129,8 +130,7 @@ std::string leave_bundle(std::string_view what) {
   const std::string folder = make_folder("byoc-bug-" + hash_of(what, running));
   if (folder.empty()) return "a defect of byoc; please report it with the command";
   // Compiled code is not in the text: such a module is for reading, and the command repeats all.
-  const bool is_whole =
-      running && (running->has_weights || running->before.external_mods.empty());
+  const bool is_whole = running && (running->has_weights || running->before.external_mods.empty());
   const std::string replay = is_whole ? replay_of_pass(*running->pass, folder) : command_text();
   Status written = write_file(folder + "/report.txt", report_text(what, running, replay));
   if (running && written.ok())

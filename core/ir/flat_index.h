@@ -24,10 +24,16 @@ class FlatIndex {
     }
   }
 
-  /// Stores `number` (not kNone) under `hash`; it must not be there yet.
+  /// Stores `number` (not kNone) under `hash`; it must not be there yet. Changes nothing when an
+  /// allocation fails.
   void insert(uint64_t hash, uint32_t number) {
-    if (2 * ++size_ > slots_.size()) grow();
+    make_room();
     place({fold(hash), number});
+    ++size_;
+  }
+  /// Lets the next insert() allocate nothing.
+  void make_room() {
+    if (2 * (size_ + 1) > slots_.size()) grow();
   }
 
   /// Removes `number`, which was inserted under `hash` or fold(hash).

@@ -36,9 +36,17 @@ struct InternArena::Owned {
     Numbers& numbers = tables[static_cast<size_t>(table)];
     auto is_number = [&](uint32_t other) { return other == number; };
     if (numbers.index.find(number, is_number) != FlatIndex::kNone) return false;
-    numbers.index.insert(number, number);
+    if (numbers.all.size() == numbers.all.capacity())
+      numbers.all.reserve(std::max<size_t>(2 * numbers.all.size(), 16));
+    numbers.index.insert(number, number);  // the last that can fail
     numbers.all.push_back(number);
     return true;
+  }
+  /// Removes a number that was added.
+  void remove(InternTable table, uint32_t number) {
+    Numbers& numbers = tables[static_cast<size_t>(table)];
+    numbers.index.erase(number, number);
+    std::erase(numbers.all, number);
   }
 };
 
@@ -67,7 +75,7 @@ inline size_t mixed_hash(size_t hash, size_t value) {
 /// a value was freed. A value's owners are the arenas under whose scope it was interned; a
 /// value interned without a scope is pinned for the life of the process. Thread-safe. Reading
 /// a value by its number takes no lock: chunks never move, and a number is handed out after
-/// its value is written.
+/// its value is written. When an allocation fails, the table and the arena are as before.
 template <class T, class Key, class Hash>
 class Interner {
  public:
@@ -90,9 +98,9 @@ class Interner {
       std::unique_lock lock(mutex_);
       number = index_.find(hash, is_key);
       if (number == FlatIndex::kNone) number = add(hash, make());
-      is_new_owner = add_owner(number);
+      is_new_owner = add_owner_or_free(number);
     }
-    if (is_new_owner) own_parts();
+    if (is_new_owner) own_parts_or_disown(number, own_parts);
     return number;
   }
 
@@ -105,6 +113,12 @@ class Interner {
     if (!arena->add(table_, number)) return false;
     ++owners;
     return true;
+  }
+
+  /// The same, and then makes it an owner of what the value contains.
+  template <class OwnParts>
+  void add_owner(uint32_t number, OwnParts&& own_parts) {
+    if (add_owner(number)) own_parts_or_disown(number, own_parts);
   }
 
   /// Removes one owner from each value. Allocates nothing, because arenas are also released after
@@ -135,9 +149,35 @@ class Interner {
   };
 
   Entry& entry(uint32_t number) const { return chunks_[number / kChunkSize][number % kChunkSize]; }
+  /// Frees a new value when the arena cannot become its owner.
+  bool add_owner_or_free(uint32_t number) {
+    try {
+      return add_owner(number);
+    } catch (...) {
+      if (T freed; entry(number).owners == 0) free_one(number, freed);
+      throw;
+    }
+  }
+  /// The current arena must not own a value of which it does not own all parts.
+  template <class OwnParts>
+  void own_parts_or_disown(uint32_t number, OwnParts&& own_parts) {
+    try {
+      own_parts();
+    } catch (...) {
+      InternArena::Owned* arena = current_arena();
+      if (arena != nullptr) arena->remove(table_, number);
+      T freed;  // destroyed after the lock
+      std::unique_lock lock(mutex_);
+      std::atomic<uint32_t>& owners = entry(number).owners;
+      if ((arena != nullptr ? --owners : owners &= ~kPinned) == 0) free_one(number, freed);
+      throw;
+    }
+  }
   void release_one(uint32_t number, T& freed) {
+    if (--entry(number).owners == 0) free_one(number, freed);
+  }
+  void free_one(uint32_t number, T& freed) {
     Entry& freeable = entry(number);
-    if (--freeable.owners != 0) return;
     index_.erase(freeable.hash, number);
     freed = std::exchange(freeable.value, T());
     free_.push_back(number);  // take_number has made room
@@ -163,7 +203,8 @@ class Interner {
     return size_++;
   }
   uint32_t add(uint64_t hash, T value) {
-    uint32_t number = take_number();
+    index_.make_room();
+    const uint32_t number = take_number();  // the last that can fail
     Entry& added = entry(number);
     added.value = std::move(value);
     added.hash = FlatIndex::fold(hash);

@@ -101,7 +101,7 @@ Dim DimMaker::make(const NamedSize& size) {
 void own(Symbol symbol) { symbols().add_owner(symbol.id()); }
 
 void own(TypeId type) {
-  if (types().add_owner(type.id())) own_named_sizes(type->shape);
+  types().add_owner(type.id(), [&] { own_named_sizes(type->shape); });
 }
 
 void release_type_lists(std::span<const uint32_t> numbers) { type_lists().release(numbers); }

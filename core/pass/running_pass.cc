@@ -69,8 +69,8 @@ RunningPassScope::RunningPassScope(const Pass& pass, const PassContext& context,
   const std::string kept = env_value("BYOC_BUG");
   if (!reports_defects() || own_pass != nullptr || kept == "0") return;
   const bool has_weights = kept == "weights";
-  running_ = RunningPass{&pass, &context, has_weights ? before : without_weights(before),
-                         has_weights};
+  running_ =
+      RunningPass{&pass, &context, has_weights ? before : without_weights(before), has_weights};
   own_pass = &*running_;
   const RunningPass* none = nullptr;
   shared_pass.compare_exchange_strong(none, own_pass);

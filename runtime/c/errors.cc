@@ -93,9 +93,7 @@ const char* byoc_error_slug(const byoc_error* error) {
 const char* byoc_error_message(const byoc_error* error) {
   return text_of(error, kNoMemoryMessage, &Status::message);
 }
-const char* byoc_error_where(const byoc_error* error) {
-  return text_of(error, "", &Status::where);
-}
+const char* byoc_error_where(const byoc_error* error) { return text_of(error, "", &Status::where); }
 const char* byoc_error_help(const byoc_error* error) {
   return text_of(error, kNoMemoryHelp, &Status::help);
 }

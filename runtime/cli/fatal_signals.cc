@@ -86,9 +86,9 @@ int report_in_copy(void* name) {
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
   ::alarm(kReporterSeconds);
   const std::string_view check = failed_check();
-  const std::string what =
-      check.empty() ? cat(*static_cast<std::string_view*>(name), " outside of plugins")
-                    : std::string(check);
+  const std::string what = check.empty()
+                               ? cat(*static_cast<std::string_view*>(name), " outside of plugins")
+                               : std::string(check);
   const std::string text = report_defect(what);
   FixedLine line;
   if (check.empty()) line << "error[bug]: " << what << "\n";

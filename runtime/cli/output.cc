@@ -117,9 +117,8 @@ void print_error(const Status& status, const CommonOptions& common, std::string_
 
 void print_warning(std::string_view text, const CommonOptions& common) {
   if (common.quiet) return;
-  write_to(stderr,
-           cat(paint("warning", "1;33", use_color(common, Stream::kErr)), ": ",
-               without_controls(text), "\n"));
+  write_to(stderr, cat(paint("warning", "1;33", use_color(common, Stream::kErr)), ": ",
+                       without_controls(text), "\n"));
 }
 
 void print_text(std::string_view text, const CommonOptions& common) {

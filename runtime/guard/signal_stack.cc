@@ -12,8 +12,8 @@ constexpr size_t kStackBytes = size_t{64} << 10;
 SignalStack::SignalStack() {
   stack_t now{};
   if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
-  void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+  void* memory =
+      ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = kStackBytes};
   if (::sigaltstack(&stack, nullptr) == 0) memory_ = memory;

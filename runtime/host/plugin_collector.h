@@ -14,9 +14,9 @@ struct PluginFile {
   Status status;  // not OK: it is refused
   PluginManifest manifest;
   FileStamp stamp;
-  std::string options_json = "{}";        // of the plugin
+  std::string options_json = "{}";                // of the plugin
   std::optional<IsolationLimits> isolation = {};  // set: it runs in a process of its own
-  std::optional<byoc_plugin> table = {};  // of a plugin that is a part of the program
+  std::optional<byoc_plugin> table = {};          // of a plugin that is a part of the program
 
   /// Loads the library, unless there is a table already, and opens an instance.
   Result<std::unique_ptr<Plugin>> open() const;

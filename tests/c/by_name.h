@@ -18,8 +18,9 @@
   X(byoc_error_where)                                                                              \
   X(byoc_error_help)                                                                               \
   X(byoc_error_text)                                                                               \
-  X(byoc_error_free) X(byoc_text_free) X(byoc_options_new) X(byoc_options_set)                     \
-      X(byoc_options_free) X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)   \
+  X(byoc_error_free)                                                                               \
+  X(byoc_text_free) X(byoc_options_new) X(byoc_options_set) X(byoc_options_free)                   \
+      X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)                        \
           X(byoc_register_plugin) X(byoc_plugin_host) X(byoc_set_allocator) X(byoc_shutdown)       \
               X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)                \
                   X(byoc_program_size_count) X(byoc_program_size_label) X(byoc_program_free)       \

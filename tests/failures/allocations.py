@@ -2,16 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """allocations.py BUILD FOLDER PROGRAM [MOST]: compiles a model by llvm and json, and lets every allocation of its runs fail by PROGRAM."""
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 MODEL = "fn main(%x: f32[8,16]) {\n  %w = const(0.0) : f32[8,16]\n  %0 = add(%x, %w)\n  %1 = relu(%0)\n  return %1\n}\n"
-
-
-# Single allocations that json keeps where the n-th one fails: 4 places, twice each. Its process goes on.
-MOST_LOST = {"llvm": 0, "json": 8}
 
 
 def main(build, folder, program, *most):
@@ -27,9 +22,7 @@ def main(build, folder, program, *most):
         ran = subprocess.run([Path(program).resolve(), artifact, plugin, *most], cwd=folder, env=env, check=False,
                              capture_output=True, text=True, errors="replace")
         print(f"{compiler}:\n{ran.stdout}{ran.stderr}", flush=True)
-        faults = sum(map(int, re.findall(r"(\d+) faults", ran.stdout)))
-        lost = len(re.findall(r": 1 allocations are lost", ran.stdout))
-        failed |= ran.returncode not in (0, 1) or faults > lost or lost > MOST_LOST[compiler]
+        failed |= ran.returncode != 0
     return failed
 
 

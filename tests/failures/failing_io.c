@@ -90,17 +90,17 @@ static int watch(int fd, const char* path) {
   return fd;
 }
 
-#define OPEN(name, parameters, arguments, path, flags)          \
-  int name parameters {                                                             \
-    mode_t mode = 0;                                                                \
-    if ((flags) & (O_CREAT | O_TMPFILE)) {                                          \
-      va_list list;                                                                 \
-      va_start(list, flags);                                                        \
-      mode = va_arg(list, mode_t);                                                  \
-      va_end(list);                                                                 \
-    }                                                                               \
-    if (is_under(path) && outcome(((flags)&O_CREAT) != 0) == kFails) return -1;     \
-    return watch(REAL(name) arguments, path);                                       \
+#define OPEN(name, parameters, arguments, path, flags)                          \
+  int name parameters {                                                         \
+    mode_t mode = 0;                                                            \
+    if ((flags) & (O_CREAT | O_TMPFILE)) {                                      \
+      va_list list;                                                             \
+      va_start(list, flags);                                                    \
+      mode = va_arg(list, mode_t);                                              \
+      va_end(list);                                                             \
+    }                                                                           \
+    if (is_under(path) && outcome(((flags)&O_CREAT) != 0) == kFails) return -1; \
+    return watch(REAL(name) arguments, path);                                   \
   }
 OPEN(open, (const char* path, int flags, ...), (path, flags, mode), path, flags)
 OPEN(open64, (const char* path, int flags, ...), (path, flags, mode), path, flags)
@@ -118,11 +118,11 @@ FILE* fopen(const char* path, const char* mode) {
 FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 
 /* A transfer of n bytes; `cut` has half as many. */
-#define TRANSFER(name, parameters, whole, cut, writes)    \
-  ssize_t name parameters {                               \
-    if (!is_watched(fd)) return REAL(name) whole;         \
-    const int come = outcome(writes);                     \
-    if (come == kFails) return -1;                        \
+#define TRANSFER(name, parameters, whole, cut, writes)       \
+  ssize_t name parameters {                                  \
+    if (!is_watched(fd)) return REAL(name) whole;            \
+    const int come = outcome(writes);                        \
+    if (come == kFails) return -1;                           \
     return come == kCut ? REAL(name) cut : REAL(name) whole; \
   }
 TRANSFER(read, (int fd, void* to, size_t n), (fd, to, n), (fd, to, n / 2), 0)
@@ -131,13 +131,13 @@ TRANSFER(pread, (int fd, void* to, size_t n, off_t at), (fd, to, n, at), (fd, to
 TRANSFER(pwrite, (int fd, const void* from, size_t n, off_t at), (fd, from, n, at),
          (fd, from, (n + 1) / 2, at), 1)
 TRANSFER(readv, (int fd, const struct iovec* to, int n), (fd, to, n), (fd, to, (n + 1) / 2), 0)
-TRANSFER(writev, (int fd, const struct iovec* from, int n), (fd, from, n),
-         (fd, from, (n + 1) / 2), 1)
+TRANSFER(writev, (int fd, const struct iovec* from, int n), (fd, from, n), (fd, from, (n + 1) / 2),
+         1)
 
-#define ON_FILE(name, parameters, arguments, writes)                           \
-  int name parameters {                                                        \
-    if (is_watched(fd) && outcome(writes) == kFails) return -1;                \
-    return REAL(name) arguments;                                               \
+#define ON_FILE(name, parameters, arguments, writes)            \
+  int name parameters {                                         \
+    if (is_watched(fd) && outcome(writes) == kFails) return -1; \
+    return REAL(name) arguments;                                \
   }
 ON_FILE(fsync, (int fd), (fd), 1)
 ON_FILE(fdatasync, (int fd), (fd), 1)
@@ -147,7 +147,7 @@ ON_FILE(posix_fallocate, (int fd, off_t at, off_t size), (fd, at, size), 1)
 int close(int fd) {
   const int fails = is_watched(fd) && outcome(1) == kFails, error = errno;
   if (fd >= 0 && fd < kMostFiles) watched[fd] = 0;
-  const int closed = REAL(close)(fd);  /* closed in any case, as Linux does */
+  const int closed = REAL(close)(fd); /* closed in any case, as Linux does */
   if (fails) errno = error;
   return fails ? -1 : closed;
 }

@@ -360,10 +360,9 @@ int64_t random_axis(Grower& g, size_t rank) {
 const std::vector<Family>& all_families() {
   static const auto& families = *new std::vector<Family>([] {
     std::vector<Family> all;
-    for (auto&& some :
-         {elementwise_families(), shape_families(), window_families(), algebra_families(),
-          cache_families(), integer_families(), exact_families(), broadcast_families(),
-          empty_families()})
+    for (auto&& some : {elementwise_families(), shape_families(), window_families(),
+                        algebra_families(), cache_families(), integer_families(), exact_families(),
+                        broadcast_families(), empty_families()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }());

@@ -7,10 +7,10 @@
 namespace byoc {
 
 struct PluginComputes {
-  std::vector<std::string> names;         // none: the plugin has no such knob there
-  std::string usual;                      // compiled without a point
-  std::string recorded;                   // of the best record in a history; "": no record
-  std::map<std::string, double> cost_ns;  // the plugin's estimates; others are unknown
+  std::vector<std::string> names;                // none: the plugin has no such knob there
+  std::string usual;                             // compiled without a point
+  std::string recorded;                          // of the best record in a history; "": no record
+  std::map<std::string, double> cost_ns;         // the plugin's estimates; others are unknown
   std::map<std::string, double> constant_bytes;  // that a kernel reads; others are unknown
 };
 /// Returns the computes for a function. Errors: those of the plugin; slug "knob-space".

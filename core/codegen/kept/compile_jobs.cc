@@ -50,7 +50,8 @@ class Run {
     const size_t workers = std::min(lanes_.size(), cores);
     has_company_ = workers > 1;
     std::vector<std::thread> others;
-    for (size_t k = 1; k < workers; ++k) others.emplace_back([this] {
+    for (size_t k = 1; k < workers; ++k)
+      others.emplace_back([this] {
         const SignalStack of_this_thread;
         work();
       });

@@ -41,8 +41,8 @@ Result<int> run_model(const RunCommandFlags& options, const cli::CommonOptions& 
   const Json more = json_of(ready, options.model);
   cli::RunFlags flags = options.run;
   flags.inputs = ready.inputs;
-  BYOC_TRY_STATUS(cli::run_session(*ready.session, ready.path, flags, common,
-                                   tensor_readers(), format, &more));
+  BYOC_TRY_STATUS(
+      cli::run_session(*ready.session, ready.path, flags, common, tensor_readers(), format, &more));
   return cli::kDone;
 }
 

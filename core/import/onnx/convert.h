@@ -21,8 +21,8 @@ class OnnxNode {
   virtual ~OnnxNode() = default;
   virtual const std::string& op_type() const = 0;
   virtual const std::string& domain() const = 0;  // "" is ONNX's own
-  virtual const std::string& name() const = 0;  // or the first output's name
-  virtual int opset() const = 0;                // of the node's domain
+  virtual const std::string& name() const = 0;    // or the first output's name
+  virtual int opset() const = 0;                  // of the node's domain
   virtual size_t num_inputs() const = 0;
   virtual size_t num_outputs() const = 0;  // trailing omitted ones not counted
   virtual bool has_input(size_t k) const = 0;

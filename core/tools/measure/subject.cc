@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/measure/subject.h"
 
-#include "byoc/base/memory.h"
 #include "byoc/base/clock.h"
+#include "byoc/base/memory.h"
 #include "core/tools/measure/one_step.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"

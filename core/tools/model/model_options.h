@@ -16,10 +16,10 @@ struct TuningUse;
 
 struct ModelOptions {
   std::string model;
-  OptionValues values;                // of the flags, by the table of byoc/options.h
-  bool places = false;                // the command chooses by cost, also without --compiler auto
+  OptionValues values;  // of the flags, by the table of byoc/options.h
+  bool places = false;  // the command chooses by cost, also without --compiler auto
   const Cancellation* cancel = nullptr;  // null: that of Ctrl-C, where it is installed
-  std::shared_ptr<TuningUse> tuning;  // of commands with --tuning-log, see tuning.h
+  std::shared_ptr<TuningUse> tuning;     // of commands with --tuning-log, see tuning.h
 
   template <class T>
   T& operator[](OptionKey<T> key) {

@@ -68,8 +68,8 @@ class Run {
     output_dims_.resize(output_places.size());
     for (size_t k = 0; k < outputs_.size(); ++k)
       BYOC_TRY_STATUS(make_output(program, k, output_places[k]));
-    BYOC_TRY_STATUS(status_of(byoc_run(lease_->get(), inputs_.data(), inputs_.size(),
-                                       outputs_.data(), outputs_.size())));
+    BYOC_TRY_STATUS(status_of(
+        byoc_run(lease_->get(), inputs_.data(), inputs_.size(), outputs_.data(), outputs_.size())));
     for (size_t k = 0; k < outputs_.size(); ++k) {
       if (memory_[k] != nullptr && output_places[k] >= 0)
         BYOC_TRY_STATUS(return_counted(lease_->get(), k, output_places[k]));

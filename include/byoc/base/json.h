@@ -42,7 +42,7 @@ struct std::allocator<byoc::Json> {
   allocator(const std::allocator<T>&) noexcept {}
   /// Returns memory for `n` values. Throws std::bad_alloc.
   value_type* allocate(size_t n);
-  void deallocate(value_type* memory, size_t n) noexcept;  ///< Returns it.
+  void deallocate(value_type* memory, size_t n) noexcept;        ///< Returns it.
   friend bool operator==(allocator, allocator) { return true; }  ///< All are equal.
 };
 

@@ -12,8 +12,9 @@ namespace byoc {
 inline Status no_memory() {
   return Status(Code::kResourceExhausted, "an allocation failed")
       .with_slug("no-memory")
-      .with_help("raise the limit of memory (ulimit -v), end other programs, or use a smaller "
-                 "model");
+      .with_help(
+          "raise the limit of memory (ulimit -v), end other programs, or use a smaller "
+          "model");
 }
 
 /// Returns the result of `work`; no_memory() when an allocation fails in it.

@@ -21,7 +21,7 @@ class Expr {
  public:
   Expr() = default;
   /// A constant of type i64.
-  Expr(int64_t value);  // NOLINT: implicit by design; a constant of type i64
+  Expr(int64_t value);                       // NOLINT: implicit by design; a constant of type i64
   Expr(int value) : Expr(int64_t{value}) {}  ///< A constant of type i64. NOLINT
   /// Wraps a node.
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
@@ -46,12 +46,12 @@ class Var {
   const std::string& name() const { return info_->name; }  ///< for printing
   DType dtype() const { return info_->dtype; }             ///< the type of its value
   const void* id() const { return info_.get(); }  ///< the same for copies of the variable alone
-  operator Expr() const;  ///< A VarRef. NOLINT: implicit by design
+  operator Expr() const;                          ///< A VarRef. NOLINT: implicit by design
   /// Returns the i64 that each run gives a named size: the same one for equal names and bounds.
   static Var size(std::string_view name, int64_t min, int64_t max);
   bool is_size() const { return info_->min <= info_->max; }  ///< true for what size() returns
-  int64_t min() const { return info_->min; }       ///< of a size
-  int64_t max() const { return info_->max; }       ///< of a size
+  int64_t min() const { return info_->min; }                 ///< of a size
+  int64_t max() const { return info_->max; }                 ///< of a size
   /// True for copies of one variable.
   friend bool operator==(const Var& a, const Var& b) { return a.info_ == b.info_; }
 

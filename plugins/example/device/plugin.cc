@@ -210,9 +210,7 @@ class Example : public Plugin, public Devices {
     if (stream == nullptr) work();
     else static_cast<Queue*>(stream)->enqueue(work);
   }
-  std::unique_ptr<Stream> make_stream(DLDevice) override {
-    return std::make_unique<Queue>();
-  }
+  std::unique_ptr<Stream> make_stream(DLDevice) override { return std::make_unique<Queue>(); }
   std::unique_ptr<Event> make_event(DLDevice) override { return std::make_unique<QueueEvent>(); }
 };
 

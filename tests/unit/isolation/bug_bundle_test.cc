@@ -52,9 +52,9 @@ class Bundle : public ::testing::Test {
 };
 
 TEST_F(Bundle, EachKindOfDefectInAPassIsRepeatedByItsLine) {
-  for (std::string plant : {"check=fold_constants", "crash=partition_graph",
-                            "throw=merge_composites", "module=annotate_target",
-                            "check=run_codegen"}) {
+  for (std::string plant :
+       {"check=fold_constants", "crash=partition_graph", "throw=merge_composites",
+        "module=annotate_target", "check=run_codegen"}) {
     const std::string environment = "BYOC_VERIFY_PASSES=1 BYOC_PLANT=" + plant;
     const Ran ran = compile(environment, "--threads 2");
     if (plant.starts_with("crash") && ran.code == 1) continue;  // a sanitizer reports it

@@ -68,10 +68,9 @@ TEST(PartitionPipeline, GivesTheChosenPluginsToThePassesThatAskThem) {
   context.compilers = {"a", "b"};
   std::vector<std::string> rows = names(partition_pipeline(context));
   std::vector<std::string> last(rows.end() - 8, rows.end());
-  EXPECT_THAT(last,
-              ElementsAre("prepare_quantized", "merge_composites a b", "use_integers",
-                          "fold_weights", "annotate_target a b", "merge_compiler_regions",
-                          "make_added_loops", "partition_graph"));
+  EXPECT_THAT(last, ElementsAre("prepare_quantized", "merge_composites a b", "use_integers",
+                                "fold_weights", "annotate_target a b", "merge_compiler_regions",
+                                "make_added_loops", "partition_graph"));
 }
 
 // The passes by priority are left with the functions that have the attribute `compiler`.
@@ -81,10 +80,9 @@ TEST(PartitionPipeline, GivesThePluginsToPlaceByCostWhenItChooses) {
   context.options["placement"] = "cost";
   std::vector<std::string> rows = names(partition_pipeline(context));
   std::vector<std::string> last(rows.end() - 8, rows.end());
-  EXPECT_THAT(last,
-              ElementsAre("merge_composites", "place_by_cost a b", "use_integers", "fold_weights",
-                          "annotate_target", "merge_compiler_regions", "make_added_loops",
-                          "partition_graph"));
+  EXPECT_THAT(last, ElementsAre("merge_composites", "place_by_cost a b", "use_integers",
+                                "fold_weights", "annotate_target", "merge_compiler_regions",
+                                "make_added_loops", "partition_graph"));
 }
 
 TEST(PartitionPipeline, FoldsNothingAtLevelZero) {

@@ -90,9 +90,9 @@ Pass declines(int times) {
 }
 
 TEST(RunPasses, RunsAPassAgainAfterPlacingWhatWasDeclinedInIt) {
-  EXPECT_THAT(run_order({note("a"), declines(2), note("b")}),
-              ElementsAre("a", "compile", "place", "choose", "compile", "place", "choose",
-                          "compile", "b"));
+  EXPECT_THAT(
+      run_order({note("a"), declines(2), note("b")}),
+      ElementsAre("a", "compile", "place", "choose", "compile", "place", "choose", "compile", "b"));
   EXPECT_THAT(run_order({declines(0), note("b")}), ElementsAre("compile", "b"));
 }
 

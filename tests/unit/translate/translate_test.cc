@@ -179,10 +179,11 @@ TEST(TranslateToTe, GivesTheSameTextTwice) {
 TEST(TranslateToTe, RefusesAnOpenDimOfAnOpThatTakesNone) {
   auto open = translate(parse("fn main(%x: f32[N,3]) { %0 = relu(%x)  return %0 }"));
   EXPECT_TRUE(open.ok()) << open.status().to_string();
-  auto dag = translate(parse("fn main(%x: f32[2,N,N]) {\n"
-                             "  %0 = det(%x)\n"
-                             "  return %0\n"
-                             "}"));
+  auto dag =
+      translate(parse("fn main(%x: f32[2,N,N]) {\n"
+                      "  %0 = det(%x)\n"
+                      "  return %0\n"
+                      "}"));
   EXPECT_EQ(dag.status().code(), Code::kUnimplemented);
   EXPECT_EQ(dag.status().slug(), "symbolic-shape");
   EXPECT_THAT(dag.status().to_string(), HasSubstr("the dim N must be a number"));

@@ -87,8 +87,8 @@ Result<ValueId> recurrent_matrix(Graph& graph, size_t matrix, size_t scale) {
     const Shape& given = graph.type(value).shape;
     const Shape one{type.shape[0]}, each{type.shape[0], type.shape[2]};
     if (given != one && given != each)
-      return invalid(cat("input ", input, " is ", graph.type(value), ", expected shape ", one,
-                         " or ", each));
+      return invalid(
+          cat("input ", input, " is ", graph.type(value), ", expected shape ", one, " or ", each));
     return unsqueezed(graph, value, given == one ? Ints{1, 2} : Ints{1});
   };
   BYOC_TRY(ValueId factor, spread_of(scale));

@@ -269,10 +269,10 @@ struct KernelInfo {
   std::string open_workspace;  ///< its bytes as an expression of sizes; empty: workspace_bytes
   uint64_t flags = 0;          ///< byoc_kernel_flags
   std::vector<std::pair<uint32_t, uint32_t>> inplace;  ///< (input, output) that may be one memory
-  uint64_t resident_bytes = 0;  ///< memory of its own, packed weights and all
+  uint64_t resident_bytes = 0;          ///< memory of its own, packed weights and all
   DLDevice device = {kDLCPU, 0};        ///< where it runs: the host, or one of Devices::devices
   std::vector<uint8_t> placement = {};  ///< byoc_place per input, then per output; empty: there
-  std::string implementation;   ///< "jit:avx2", for reports
+  std::string implementation;           ///< "jit:avx2", for reports
   /// Filled in by the SDK for kernels that Plugin::compile made:
   uint32_t n_in = 0, n_out = 0;
   std::string signature;           ///< Graph::signature

@@ -67,8 +67,7 @@ TEST(OpenOps, OfTilesDeterminantsAndRanges) {
                "  %0 = det(%x)\n  return %0\n}\n");
   });
   expect_all(kOpenRows, [](auto& d) {
-    return cat("fn main(%x: f32[", d[0], ",", d[1], "]) {\n",
-               "  %0 = argmax(%x) {axis=1}\n",
+    return cat("fn main(%x: f32[", d[0], ",", d[1], "]) {\n", "  %0 = argmax(%x) {axis=1}\n",
                "  %1 = check_range(%0) {end=19, of=\"gather.indices\"}\n  return %1\n}\n");
   });
 }

@@ -223,8 +223,7 @@ const Defect kDefects[] = {
     {"const-count", "faulty: kernel \"f\" reports the use of 5 constants, its graph has 1"},
     {"out-shapes",
      "faulty: kernel \"f\" has the flag OUT_SHAPES, the dims of its graph's outputs are numbers"},
-    {"device",
-     "faulty: kernel \"f\" requires device type 2, its plugin has no slots for devices"},
+    {"device", "faulty: kernel \"f\" requires device type 2, its plugin has no slots for devices"},
 };
 INSTANTIATE_TEST_SUITE_P(PluginCompile, CompileRefuses, testing::ValuesIn(kDefects),
                          [](const auto& info) {
