@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times byoc inside ONNX Runtime, byoc alone and ONNX Runtime's own provider in turns, and compares outputs.
 
-compare.py MODEL.onnx ... [--threads N] [--compiler A,B] [--provider MODULE] [--rounds N] [--json FILE]
+compare.py MODEL.onnx ... [--threads N] [--size NAME=N] [--compiler A,B] [--provider MODULE] [--rounds N] [--json FILE]
 
 In every round each of them runs for a turn; the order moves from round to round. A time is the median run of a turn, and
 a ratio the median, over the rounds, of two times of one round; "cpu" is the processor's time, which a busy machine does not
-lengthen by waiting. Inputs are those stored beside a model, as ONNX's own
-tests have them, or random. --provider adds another execution provider: NAME=LIBRARY, or the module of its wheel, such as
+lengthen by waiting. Inputs are those stored beside a model, as ONNX's own tests have them, or random. --size fixes an open size,
+such as a batch, for all of them. --provider adds another execution provider: NAME=LIBRARY, or the module of its wheel, such as
 nxrt_ep_cpu, which has get_library_path().
 Needs numpy and onnxruntime 1.23 or newer; BYOC_PREFIX is a build or an installation.
 """
@@ -38,18 +38,20 @@ ADDED = {}                                                 # the names of device
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 
 
-def session_options(threads):
+def session_options(args):
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3
+    options.intra_op_num_threads, options.log_severity_level = args.threads, 3
+    for name, number in args.size:
+        options.add_free_dimension_override_by_name(name, number)
     return options
 
 
-def own_provider(model, threads):
-    return onnxruntime.InferenceSession(model, session_options(threads), providers=["CPUExecutionProvider"])
+def own_provider(model, args):
+    return onnxruntime.InferenceSession(model, session_options(args), providers=["CPUExecutionProvider"])
 
 
-def with_provider(name, model, threads, settings):
-    options = session_options(threads)
+def with_provider(name, model, args, settings):
+    options = session_options(args)
     names = {name} | ADDED.get(name, set())
     devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name in names]
     if not devices:
@@ -62,8 +64,8 @@ def ort_run(session, feeds):
     return lambda: session.run(None, feeds)
 
 
-def byoc_run(model, feeds, threads, compiler):
-    bound = byoc.compile(model, compiler=compiler, threads=threads).bind(**feeds)
+def byoc_run(model, feeds, args):
+    bound = byoc.compile(model, compiler=args.compiler, threads=args.threads, shapes=dict(args.size)).bind(**feeds)
 
     def run():
         bound()
@@ -73,14 +75,14 @@ def byoc_run(model, feeds, threads, compiler):
 
 def runners(model, args):
     """Returns {name: a function that runs once and returns the outputs}; the first is ONNX Runtime's own provider."""
-    own = own_provider(model, args.threads)
+    own = own_provider(model, args)
     wanted = [(one.name, one.shape, TYPES[one.type]) for one in own.get_inputs()]
     feeds = make_inputs(wanted, model)
-    inside = with_provider("byoc", model, args.threads, {"compiler": ",".join(args.compiler), "threads": str(args.threads)})
+    inside = with_provider("byoc", model, args, {"compiler": ",".join(args.compiler), "threads": str(args.threads)})
     out = {"onnxruntime": ort_run(own, feeds), "byoc inside": ort_run(inside, feeds),
-           "byoc alone": byoc_run(model, feeds, args.threads, args.compiler)}
+           "byoc alone": byoc_run(model, feeds, args)}
     for name, _ in args.provider:
-        out[name] = ort_run(with_provider(name, model, args.threads, {}), feeds)
+        out[name] = ort_run(with_provider(name, model, args, {}), feeds)
     return out
 
 
@@ -127,6 +129,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="MODEL.onnx")
     parser.add_argument("--threads", type=int, default=1, metavar="N")
+    parser.add_argument("--size", action="append", default=[], metavar="NAME=N", help="the number of an open size, as N=1")
     parser.add_argument("--compiler", default="llvm", metavar="A,B", help="byoc's, in and out of ONNX Runtime (llvm)")
     parser.add_argument("--provider", action="append", default=[], metavar="MODULE", help="another execution provider")
     parser.add_argument("--rounds", type=int, default=8, metavar="N")
@@ -134,6 +137,7 @@ def arguments():
     parser.add_argument("--json", metavar="FILE")
     out = parser.parse_args()
     out.compiler = out.compiler.split(",")
+    out.size = [(name, int(number)) for name, number in (one.split("=") for one in out.size)]
     out.provider = [one.partition("=")[::2] if "=" in one else (one, library_of(one, parser)) for one in out.provider]
     return out
 

@@ -53,6 +53,8 @@ std::string refusal_of_values(const Graph& graph, const Node& node) {
 std::string refusal_of(const Graph& graph, const Node& node) {
   if (graph.is_nested) return "it is in a graph of another node, which ONNX Runtime runs";
   if (node.domain == kProviderName) return "it is a group that byoc runs";
+  if (is_own_context(node)) return "it is a group that byoc compiled before";
+  if (node.is_context) return cat("the provider '", node.source, "' compiled it");
   return refusal_of_values(graph, node);
 }
 

@@ -14,7 +14,7 @@ Json nodes_json(const Graph& graph, const Capability& capability) {
   for (size_t k = 0; k < graph.nodes.size(); ++k) {
     const Node& node = graph.nodes[k];
     Json row = {{"name", node.name}, {"op_type", node.op_type}, {"domain", node.domain}};
-    const bool is_ours = group_of[k] >= 0 || node.domain == kProviderName;
+    const bool is_ours = group_of[k] >= 0 || node.domain == kProviderName || is_own_context(node);
     row["runs_on"] = is_ours ? "byoc" : "onnxruntime";
     if (group_of[k] >= 0) row["group"] = group_of[k];
     else row["reason"] = capability.reasons[k];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "byoc/base/file.h"
+#include "frontends/onnxruntime/program/context.h"
 
 namespace byoc::ort {
 namespace {
@@ -59,11 +60,18 @@ Status Provider::offer(const Graph& graph, const Capability& capability,
     for (const std::string& output : capability.parts[k]->outputs())
       by_output_[output] = capability.parts[k];
   }
+  for (const Node& node : graph.nodes) {
+    if (!is_own_context(node)) continue;
+    BYOC_ORT_TRY(calls_, AddNodesToFuse(info, &node.handle, 1, &fusion));
+    BYOC_TRY(const auto outputs, output_names(calls_, node.handle));
+    for (const std::string& output : outputs) by_output_[output] = nullptr;
+  }
   return {};
 }
 
 Status Provider::report(const Graph& graph, const Capability& capability) const {
-  const auto taken = std::count(capability.reasons.begin(), capability.reasons.end(), "");
+  const auto taken = std::count(capability.reasons.begin(), capability.reasons.end(), "") +
+                     std::ranges::count_if(graph.nodes, is_own_context);
   log(calls_, logger_,
       cat("byoc runs ", taken, " of ", graph.nodes.size(), " nodes, in ", capability.groups.size(),
           " groups; the option byoc.explain=FILE lists the others"));
@@ -72,22 +80,24 @@ Status Provider::report(const Graph& graph, const Capability& capability) const 
                     explain_capability(calls_, graph, settings_, capability));
 }
 
-OrtStatus* Provider::compile_of(OrtEp* self, const OrtGraph**, const OrtNode** fused, size_t count,
-                                OrtNodeComputeInfo** infos, OrtNode**) {
+OrtStatus* Provider::compile_of(OrtEp* self, const OrtGraph** graphs, const OrtNode** fused,
+                                size_t count, OrtNodeComputeInfo** infos, OrtNode** contexts) {
   auto& provider = *static_cast<Provider*>(self);
   return answer(provider.calls_, [&]() -> Status {
     std::vector<std::unique_ptr<Compiled>> made;
     for (size_t k = 0; k < count; ++k) {
-      BYOC_TRY(auto compiled, provider.compile_node(fused[k]));
+      BYOC_TRY(auto compiled, provider.compile_node(graphs[k], fused[k], &contexts[k]));
       made.push_back(std::move(compiled));
     }
     for (size_t k = 0; k < count; ++k) infos[k] = made[k].release();
-    for (auto& [ignored, part] : provider.by_output_) part->close();
+    for (auto& [ignored, part] : provider.by_output_) {
+      if (part != nullptr) part->close();
+    }
     return {};
   });
 }
 
-Result<std::unique_ptr<Provider::Compiled>> Provider::compile_node(const OrtNode* fused) {
+Result<std::shared_ptr<Part>> Provider::part_of(const OrtGraph* graph, const OrtNode* fused) const {
   BYOC_TRY(const std::vector<std::string> outputs, output_names(calls_, fused));
   auto found = by_output_.end();
   for (const std::string& output : outputs) {
@@ -96,8 +106,20 @@ Result<std::unique_ptr<Provider::Compiled>> Provider::compile_node(const OrtNode
   if (found == by_output_.end()) {
     return failed("ONNX Runtime compiles a group that byoc has not offered").with_slug("ort-graph");
   }
+  if (found->second == nullptr) return read_context(calls_, graph, settings_);
+  return found->second;
+}
+
+// ONNX Runtime owns `context` from here on, also where an error follows.
+Result<std::unique_ptr<Provider::Compiled>> Provider::compile_node(const OrtGraph* graph,
+                                                                   const OrtNode* fused,
+                                                                   OrtNode** context) {
+  BYOC_TRY(const std::shared_ptr<Part> part, part_of(graph, fused));
+  if (settings_.contexts.is_enabled) {
+    BYOC_TRY(*context, write_context(calls_, graph, fused, *part, settings_));
+  }
   auto out = std::make_unique<Compiled>();
-  BYOC_TRY(out->node, FusedNode::make(calls_, fused, found->second));
+  BYOC_TRY(out->node, FusedNode::make(calls_, fused, part));
   out->provider = this;
   out->version = kOrtApiVersion;
   out->create_state = Provider::create_state;

@@ -33,12 +33,15 @@ class Provider : public OrtEp {
   Status find(const OrtGraph* graph, OrtEpGraphSupportInfo* info);
   Status offer(const Graph& graph, const Capability& capability, OrtEpGraphSupportInfo* info);
   Status report(const Graph& graph, const Capability& capability) const;
-  Result<std::unique_ptr<Compiled>> compile_node(const OrtNode* fused);
+  Result<std::unique_ptr<Compiled>> compile_node(const OrtGraph* graph, const OrtNode* fused,
+                                                 OrtNode** context);
+  Result<std::shared_ptr<Part>> part_of(const OrtGraph* graph, const OrtNode* fused) const;
 
   const Calls& calls_;
   const OrtLogger* logger_;
   Settings settings_;
-  std::map<std::string, std::shared_ptr<Part>> by_output_;  // names of values of the graph
+  std::map<std::string, std::shared_ptr<Part>> by_output_;  // names of values of the graph;
+                                                            // null: of an EPContext node
 };
 
 /// Runs the body of a function that ONNX Runtime calls. No exception leaves it.

@@ -42,6 +42,7 @@ def main():
         images, expected = np.load(digits / "images.npy").astype("f4"), np.load(digits / "outputs.npy")
         np.testing.assert_allclose(names["session"].run(None, {"image": images[:4]})[0], expected[:4], rtol=1e-4, atol=1e-5)
         assert names["outputs"][0].shape == (4, 10)
+        np.testing.assert_allclose(names["compiled"].run(None, {"image": images[:4]})[0], expected[:4], rtol=1e-4, atol=1e-5)
         lines = [line.replace("python3", sys.executable, 1) for block in blocks("bash") for line in block.strip().splitlines()]
         assert any(line.startswith("byoc compile") for line in lines), lines
         script = [re.sub(r"^(byoc place .*?)( -o .*)?$", r"\1 --help", line) for line in lines if not line.startswith("pip ")]

@@ -228,6 +228,9 @@ constexpr SlugRow kRows[] = {
     {"ops-peer",
      "The process of the peer of `byoc bench --ops` failed. The message has its last words."},
     {"ops-table", "The table of `byoc bench --ops` cannot be read."},
+    {"ort-context",
+     "A node of a model that ONNX Runtime holds compiled, an EPContext, cannot be written or run. "
+     "The message has the reason; compile the model again with ep.context_enable=1."},
     {"ort-graph",
      "ONNX Runtime compiles a group of nodes that byoc has not offered. Report the model."},
     {"ort-table", "ONNX Runtime lacks a function that byoc needs. Use a published build."},

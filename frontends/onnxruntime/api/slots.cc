@@ -48,6 +48,25 @@ Status check_statuses(const Calls& calls) {
                  : bad_table("a status is read as another one", calls.runtime_version.c_str());
 }
 
+/// Makes a text with a zero byte in it, reads it, and so finds `ends_texts`.
+Status check_attributes(Calls& calls) {
+  constexpr char kBytes[] = {'b', '\0', 'y'};
+  constexpr size_t kSize = sizeof kBytes;
+  const char* version = calls.runtime_version.c_str();
+  const int type = static_cast<int>(OrtAttribute::kString);
+  OrtOpAttr* made = nullptr;
+  BYOC_ORT_TRY(calls, CreateOpAttr("text", kBytes, kSize, type, &made));
+  if (made == nullptr) return bad_table("no attribute is made", version);
+  char read[kSize + 1] = {};
+  size_t size = 0;
+  Status status = take(calls, calls.ReadOpAttr(made, type, read, sizeof read, &size));
+  calls.ReleaseOpAttr(made);
+  BYOC_TRY_STATUS(std::move(status));
+  calls.ends_texts = size == kSize + 1;
+  const bool is_same = (size == kSize || calls.ends_texts) && std::memcmp(read, kBytes, kSize) == 0;
+  return is_same ? Status() : bad_table("an attribute is read as another one", version);
+}
+
 /// Returns the table of the newest version up to `most` that there is; null: none.
 const OrtApi* newest_api(const OrtApiBase& base, uint32_t most) {
   for (uint32_t version = most; version > 0; --version) {
@@ -63,32 +82,29 @@ int code_of(const Status& status) {
 #define ORT_READ(number, name)                                                  \
   BYOC_TRY_STATUS(check_entry({#name, number, all[number]}, library, version)); \
   std::memcpy(&calls.name, &all[number], sizeof calls.name);
-#define ORT_NOTHING(...)
 
-Status read_main(const void* const* all, const void* library, uint32_t minor, Calls& calls) {
+Status read_main(const void* const* all, const void* library, Calls& calls) {
   const char* version = calls.runtime_version.c_str();
 #define ORT_SLOT(number, name, result, arguments) ORT_READ(number, name)
-#define ORT_EP_SLOT ORT_NOTHING
 #define ORT_LATER_SLOT(since, number, name, result, arguments) \
-  if (minor >= since) {                                        \
+  if (calls.runtime_minor >= since) {                          \
     ORT_READ(number, name)                                     \
   }
 #include "frontends/onnxruntime/api/slots.inc"
-#undef ORT_LATER_SLOT
-#undef ORT_EP_SLOT
-#undef ORT_SLOT
   return {};
 }
 
 Status read_of_providers(const void* const* all, const void* library, Calls& calls) {
   const char* version = calls.runtime_version.c_str();
-#define ORT_SLOT ORT_NOTHING
 #define ORT_EP_SLOT(number, name, result, arguments) ORT_READ(number, name)
-#define ORT_LATER_SLOT ORT_NOTHING
 #include "frontends/onnxruntime/api/slots.inc"
-#undef ORT_LATER_SLOT
-#undef ORT_EP_SLOT
-#undef ORT_SLOT
+  return {};
+}
+
+Status read_of_editor(const void* const* all, const void* library, Calls& calls) {
+  const char* version = calls.runtime_version.c_str();
+#define ORT_EDITOR_SLOT(number, name, result, arguments) ORT_READ(number, name)
+#include "frontends/onnxruntime/api/slots.inc"
   return {};
 }
 
@@ -117,11 +133,14 @@ Result<Calls> read_calls(const OrtApiBase& base) {
   }
   const void* const* all = entries_of(api);
   const void* library = library_of(all[0]);
-  BYOC_TRY_STATUS(read_main(all, library, calls.runtime_minor, calls));
+  BYOC_TRY_STATUS(read_main(all, library, calls));
   const OrtEpApi* ep_api = calls.GetEpApi();
   if (ep_api == nullptr) return bad_table("it has no interface for providers", version);
   BYOC_TRY_STATUS(read_of_providers(entries_of(ep_api), library, calls));
+  if (const OrtModelEditorApi* editor = calls.GetModelEditorApi())
+    BYOC_TRY_STATUS(read_of_editor(entries_of(editor), library, calls));
   BYOC_TRY_STATUS(check_statuses(calls));
+  BYOC_TRY_STATUS(check_attributes(calls));
   return calls;
 }
 

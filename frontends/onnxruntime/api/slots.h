@@ -12,19 +12,18 @@ namespace byoc::ort {
 struct Calls {
 #define ORT_SLOT(number, name, result, arguments) result(*name) arguments = nullptr;
 #define ORT_EP_SLOT ORT_SLOT
+#define ORT_EDITOR_SLOT ORT_SLOT
 #define ORT_LATER_SLOT(since, number, name, result, arguments) \
   ORT_SLOT(number, name, result, arguments)
 #include "frontends/onnxruntime/api/slots.inc"
-#undef ORT_LATER_SLOT
-#undef ORT_EP_SLOT
-#undef ORT_SLOT
   std::string runtime_version;  ///< "1.23.2"
   uint32_t runtime_minor = 0;   ///< 23
+  bool ends_texts = false;      ///< ReadOpAttr appends a zero byte to texts; false: 1.23
 };
 
 /// Reads the tables and checks them: each function lies in the library of the table, and a status
-/// that is made can be read again. Errors: slug "ort-too-old", for ONNX Runtime before 1.23; slug
-/// "ort-table", for a table of another form.
+/// and an attribute that are made can be read again. Errors: slug "ort-too-old", for ONNX Runtime
+/// before 1.23; slug "ort-table", for a table of another form.
 Result<Calls> read_calls(const OrtApiBase& base);
 
 /// Makes the answer to ONNX Runtime: null for an ok status. A `Calls` need not be there, as any

@@ -8,10 +8,13 @@
 
 namespace byoc::ort {
 
+inline constexpr const char* kProviderName = "byoc";
+
 // Handles. ONNX Runtime makes them and gives them out as pointers.
 struct OrtStatus;
 struct OrtApi;    // a table of functions, read by slots.h
 struct OrtEpApi;  // likewise
+struct OrtModelEditorApi;
 struct OrtEnv;
 struct OrtSession;
 struct OrtRunOptions;

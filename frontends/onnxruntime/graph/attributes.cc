@@ -39,6 +39,7 @@ Result<std::string> raw_value(const Calls& calls, const OrtOpAttr* attribute, Or
   std::string out(size, '\0');
   if (size == 0) return out;
   BYOC_ORT_TRY(calls, ReadOpAttr(attribute, static_cast<int>(type), out.data(), size, &size));
+  if (type == OrtAttribute::kString && calls.ends_texts && !out.empty()) out.pop_back();
   return out;
 }
 
@@ -95,8 +96,6 @@ Status add_value(const Calls& calls, const OrtOpAttr* attribute, OrtAttribute ty
       for (float value : split<float>(raw)) to.real(kFloats, value);
       return to.number(kType, kTypeFloats), Status();
     case OrtAttribute::kString:
-      // ONNX Runtime 1.23 gives the text, later versions a zero byte after it.
-      if (raw.ends_with('\0')) raw.pop_back();
       to.bytes(kString, raw);
       return to.number(kType, kTypeString), Status();
     case OrtAttribute::kStrings:
@@ -138,6 +137,25 @@ Result<TensorView> view_of(const Calls& calls, const OrtValue* tensor) {
   BYOC_ORT_TRY(calls, GetTensorMutableData(const_cast<OrtValue*>(tensor), &data));
   out.bytes = {static_cast<const std::byte*>(data), data == nullptr ? 0 : size};
   return out;
+}
+
+Result<std::optional<std::string>> find_attribute(const Calls& calls, const OrtNode* node,
+                                                  const std::string& name, OrtAttribute type) {
+  size_t count = 0;
+  BYOC_ORT_TRY(calls, Node_GetNumAttributes(node, &count));
+  std::vector<const OrtOpAttr*> attributes(count);
+  if (count > 0) BYOC_ORT_TRY(calls, Node_GetAttributes(node, attributes.data(), count));
+  for (const OrtOpAttr* attribute : attributes) {
+    const char* its = nullptr;
+    int its_type = 0;
+    if (attribute == nullptr) continue;
+    BYOC_ORT_TRY(calls, OpAttr_GetName(attribute, &its));
+    BYOC_ORT_TRY(calls, OpAttr_GetType(attribute, &its_type));
+    if (its != name || its_type != static_cast<int>(type)) continue;
+    BYOC_TRY(std::string raw, raw_value(calls, attribute, type));
+    return std::optional(std::move(raw));
+  }
+  return std::optional<std::string>();
 }
 
 Result<std::string> read_attribute(const Calls& calls, const OrtOpAttr* attribute) {

@@ -110,7 +110,13 @@ class Reader {
     BYOC_TRY(auto outputs,
              list_of(calls_, calls_.Node_GetNumOutputs, calls_.Node_GetOutputs, handle));
     BYOC_TRY(node.outputs, values_of(outputs));
-    BYOC_TRY_STATUS(read_attributes(node));
+    node.is_context = node.op_type == kContextOp && node.domain == kContextDomain;
+    if (node.is_context) {  // the program in its attributes may be large, and is read when it runs
+      BYOC_TRY(auto source, find_attribute(calls_, handle, "source", OrtAttribute::kString));
+      node.source = source.value_or("");
+    } else {
+      BYOC_TRY_STATUS(read_attributes(node));
+    }
     BYOC_TRY_STATUS(read_bodies(node));
     out_.nodes.push_back(std::move(node));
     return {};
@@ -249,6 +255,8 @@ Result<std::vector<std::string>> names_of(const Calls& calls,
 bool Value::is_static() const {
   return has_rank && std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
 }
+
+bool is_own_context(const Node& node) { return node.is_context && node.source == kProviderName; }
 
 Result<Graph> read_graph(const Calls& calls, const OrtGraph* graph) {
   return Reader(calls, graph).run();

@@ -15,6 +15,9 @@ namespace byoc::ort {
 /// The elements of a constant; they live as long as ONNX Runtime's graph.
 using Bytes = std::span<const std::byte>;
 
+/// The operator of nodes that hold a compiled group.
+inline constexpr const char *kContextOp = "EPContext", *kContextDomain = "com.microsoft";
+
 /// A value of the graph.
 struct Value {
   std::string name;
@@ -42,6 +45,8 @@ struct Node {
   std::vector<int32_t> implicit_inputs;  ///< values that its graphs read
   std::vector<AttributeBytes> attributes;
   std::vector<Body> bodies;         ///< the graphs that it runs
+  bool is_context = false;          ///< an EPContext: a group that a provider compiled
+  std::string source;               ///< the provider that compiled it
   std::string unreadable;           ///< the reason why it cannot be written; "": it can
   const OrtNode* handle = nullptr;  ///< lives as long as ONNX Runtime's graph
 };
@@ -61,6 +66,9 @@ struct Body {
   std::string attribute;
   Graph graph;
 };
+
+/// True for an EPContext node that byoc made.
+bool is_own_context(const Node& node);
 
 /// Reads a graph. Values of ONNX Runtime that are no tensors, and attributes that it does not give
 /// out, are no errors: nodes have the reason. Cost: O(graph); constants are not copied.

@@ -39,6 +39,16 @@ Result<std::shared_ptr<Part>> Part::make(const Graph& graph, const Group& group,
   return out;
 }
 
+std::shared_ptr<Part> Part::of_program(std::vector<std::string> inputs,
+                                       std::vector<std::string> outputs,
+                                       std::shared_ptr<Program> program) {
+  std::shared_ptr<Part> out(new Part);
+  out->inputs_ = std::move(inputs);
+  out->outputs_ = std::move(outputs);
+  out->only_ = std::move(program);
+  return out;
+}
+
 Status Part::read(bool has_bounds) const {
   BYOC_TRY(OptionsHandle options, settings_.options());
   for (const Model::Size& size : model_.sizes) {
@@ -53,7 +63,7 @@ Status Part::read(bool has_bounds) const {
 }
 
 Status Part::check() {
-  if (Status status = read(false); status.ok() || is_static()) return status;
+  if (Status status = read(false); status.ok() || must_be_one()) return status;
   is_one_ = false;
   return read(true);
 }
@@ -62,7 +72,7 @@ Status Part::compile() {
   if (!is_one_) return {};
   Result<std::shared_ptr<Program>> made = compile_for({});
   if (made.ok()) return only_ = *std::move(made), Status();
-  if (is_static()) return made.status();
+  if (must_be_one()) return made.status();
   is_one_ = false;
   return {};
 }

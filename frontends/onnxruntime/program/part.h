@@ -23,8 +23,14 @@ class Part {
                                             std::shared_ptr<const Constants> constants,
                                             const Settings& settings);
 
+  /// Makes a part of a program that was compiled before: it runs the sizes that the program has.
+  static std::shared_ptr<Part> of_program(std::vector<std::string> inputs,
+                                          std::vector<std::string> outputs,
+                                          std::shared_ptr<Program> program);
+
   /// Reads the model as byoc does, for all sizes, or else for those up to kMostSize, where they are
-  /// not numbers. Errors: those of byoc_partition. Not during other calls.
+  /// not numbers and a program per size is possible. Errors: those of byoc_partition. Not during
+  /// other calls.
   Status check();
   /// Compiles a part that is one program. Errors: those of Program::make, but for open sizes, which
   /// then get a program each. Not during other calls.
@@ -34,12 +40,14 @@ class Part {
   /// Lets the files of a static part go. Not during other calls.
   void close();
 
-  /// Names in the graph, in the order of the model's inputs and outputs.
+  /// Names in the graph, in the order of the program's inputs and outputs.
   const std::vector<std::string>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
   bool is_static() const { return model_.sizes.empty(); }
   /// True when one program has all sizes. Of a part that is not static: those that it takes.
   bool is_one_program() const { return is_one_; }
+  /// True of a part made by of_program: it cannot be compiled for other sizes.
+  bool was_compiled_before() const { return path_.empty(); }
   const Model& model() const { return model_; }
 
   using Dims = std::vector<int64_t>;
@@ -52,6 +60,8 @@ class Part {
  private:
   Part() = default;
   Status read(bool has_bounds) const;
+  /// True where there is no program per size: an EPContext node has one for all.
+  bool must_be_one() const { return is_static() || settings_.contexts.is_enabled; }
   Result<std::shared_ptr<Program>> compile_for(const std::vector<Dims>& dims) const;
 
   Model model_;

@@ -62,6 +62,7 @@ Status Program::load(ProgramHandle program, const Settings& settings) {
   byoc_session* session = nullptr;
   BYOC_TRY_STATUS(status_of(byoc_session_new(program.get(), 0, options.get(), nullptr, &session)));
   session_.reset(session);
+  if (settings.contexts.is_enabled) program_ = std::move(program);
   return {};
 }
 
@@ -79,6 +80,28 @@ Result<std::shared_ptr<Program>> Program::make(const CompileRequest& request,
   if (!kept.empty()) BYOC_TRY_STATUS(status_of(byoc_program_save(program.get(), kept.c_str())));
   BYOC_TRY_STATUS(out->load(std::move(program), settings));
   return out;
+}
+
+Result<std::shared_ptr<Program>> Program::of_file(const std::string& path,
+                                                  const Settings& settings) {
+  byoc_program* found = nullptr;
+  BYOC_TRY_STATUS(status_of(byoc_program_load(path.c_str(), &found)));
+  auto out = std::make_shared<Program>();
+  BYOC_TRY_STATUS(out->load(ProgramHandle(found), settings));
+  return out;
+}
+
+Result<std::shared_ptr<Program>> Program::of_bytes(std::string_view bytes,
+                                                   const Settings& settings) {
+  byoc_program* found = nullptr;
+  BYOC_TRY_STATUS(status_of(byoc_program_load_memory(bytes.data(), bytes.size(), &found)));
+  auto out = std::make_shared<Program>();
+  BYOC_TRY_STATUS(out->load(ProgramHandle(found), settings));
+  return out;
+}
+
+Status Program::save(const std::string& path) const {
+  return status_of(byoc_program_save(program_.get(), path.c_str()));
 }
 
 Result<Program::Lease> Program::lease() {

@@ -25,6 +25,16 @@ class Program {
   static Result<std::shared_ptr<Program>> make(const CompileRequest& request,
                                                const Settings& settings);
 
+  /// Loads an artifact, of a file or of its bytes. Errors: those of byoc_program_load and
+  /// byoc_session_new.
+  static Result<std::shared_ptr<Program>> of_file(const std::string& path,
+                                                  const Settings& settings);
+  static Result<std::shared_ptr<Program>> of_bytes(std::string_view bytes,
+                                                   const Settings& settings);
+  /// Writes the artifact, of a program that settings.contexts has enabled. Errors: those of
+  /// byoc_program_save.
+  Status save(const std::string& path) const;
+
   const byoc_session* session() const { return session_.get(); }
   bool was_kept() const { return was_kept_; }  ///< true when it came from the folder
 
@@ -48,6 +58,7 @@ class Program {
  private:
   Status load(ProgramHandle program, const Settings& settings);
 
+  ProgramHandle program_;  // null unless it may be saved
   SessionHandle session_;
   bool was_kept_ = false;
   std::mutex mutex_;

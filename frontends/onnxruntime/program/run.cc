@@ -189,6 +189,10 @@ Status FusedNode::run(const Calls& calls, OrtKernelContext* context) const {
     program = *std::move(made);
     begun = run.begin(*program);
   }
+  if (!begun.ok() && part_->was_compiled_before()) {
+    return std::move(begun).with_help(
+        "an EPContext node has the sizes that it was compiled for; its original model has all");
+  }
   BYOC_TRY_STATUS(begun);
   return run.finish(*program, output_places_);
 }

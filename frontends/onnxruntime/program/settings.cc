@@ -12,7 +12,8 @@
 namespace byoc::ort {
 namespace {
 
-constexpr std::string_view kOfSession = "byoc.", kOfProvider = "ep.byoc.";
+constexpr std::string_view kOfSession = "byoc.", kOfProvider = "ep.byoc.",
+                           kOfContexts = "ep.context_";
 constexpr const char* kCacheDir = "cache_dir";
 constexpr const char* kExplain = "explain";
 
@@ -69,17 +70,19 @@ std::map<std::string, std::string> entries_with(std::string_view prefix, const C
   return out;
 }
 
-Result<std::map<std::string, std::string>> all_entries(const Calls& calls,
-                                                       const OrtSessionOptions* session) {
-  OrtKeyValuePairs* pairs = nullptr;
-  BYOC_ORT_TRY(calls, GetSessionOptionsConfigEntries(session, &pairs));
+std::map<std::string, std::string> entries_for_byoc(const Calls& calls,
+                                                    const OrtKeyValuePairs* pairs) {
   std::map<std::string, std::string> out = entries_with(kOfSession, calls, pairs);
   for (const auto& [name, value] : entries_with(kOfProvider, calls, pairs)) {
     const bool is_long = name.starts_with(kOfSession);  // the option "byoc.NAME" of the provider
     out[is_long ? name.substr(kOfSession.size()) : name] = value;
   }
-  calls.ReleaseKeyValuePairs(pairs);
   return out;
+}
+
+ContextSettings context_settings(const Calls& calls, const OrtKeyValuePairs* pairs) {
+  std::map<std::string, std::string> entries = entries_with(kOfContexts, calls, pairs);
+  return {entries["enable"] == "1", entries["embed_mode"] == "1", entries["file_path"]};
 }
 
 }  // namespace
@@ -100,9 +103,13 @@ std::string Settings::to_text() const {
 }
 
 Result<Settings> read_settings(const Calls& calls, const OrtSessionOptions* session) {
-  BYOC_TRY(auto entries, all_entries(calls, session));
   BYOC_TRY(const Known known, known_options());
+  OrtKeyValuePairs* pairs = nullptr;
+  BYOC_ORT_TRY(calls, GetSessionOptionsConfigEntries(session, &pairs));
+  std::map<std::string, std::string> entries = entries_for_byoc(calls, pairs);
   Settings out;
+  out.contexts = context_settings(calls, pairs);
+  calls.ReleaseKeyValuePairs(pairs);
   for (auto& [name, value] : entries) {
     if (name == kCacheDir) out.cache_dir = value;
     else if (name == kExplain) out.explain_file = value;

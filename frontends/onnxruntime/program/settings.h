@@ -9,13 +9,19 @@
 
 namespace byoc::ort {
 
-inline constexpr const char* kProviderName = "byoc";
+/// ONNX Runtime's own entries for models with EPContext nodes.
+struct ContextSettings {
+  bool is_enabled = false;   ///< ep.context_enable: such a model is written
+  bool is_embedded = false;  ///< ep.context_embed_mode: it holds the programs, not names of files
+  std::string path;  ///< ep.context_file_path: of the model; "": beside the model that is read
+};
 
 /// Entries "byoc.NAME" of the session, and options NAME of the provider, which ONNX Runtime keeps
 /// as "ep.byoc.NAME". An option of the provider wins.
 struct Settings {
   std::string cache_dir;     ///< byoc.cache_dir: a folder of artifacts; "": none
   std::string explain_file;  ///< byoc.explain: the file of reasons; "": none
+  ContextSettings contexts;
   /// All others: options of compiling by name, as "compiler", "threads".
   std::map<std::string, std::string> compiling;
   /// Returns the options of compiling as a handle of the C API. A list is one value.
