@@ -23,20 +23,8 @@ constexpr size_t kCallers = 8, kRounds = 4;
 struct Case {
   std::string name, model, flags, compiler;
   uint32_t threads;
+  std::string text = "";  // of the model, where there is no file
 };
-
-std::vector<Case> cases() {
-  std::vector<Case> out;
-  for (const char* compiler : {"json", "onednn"}) {
-    for (uint32_t threads : {1u, 2u}) {
-      std::string suffix = cat("_", compiler, "_", threads);
-      out.push_back({"digits" + suffix, "digits", "--shape N=1", compiler, threads});
-      out.push_back({"resnet" + suffix, "blocks/resnet_bottleneck", "", compiler, threads});
-      out.push_back({"equal_regions" + suffix, "", "-O0", compiler, threads});
-    }
-  }
-  return out;
-}
 
 /// Returns products by one weight in turn with sums. At level 0 they are twelve functions, which
 /// share two kernels.
@@ -47,6 +35,37 @@ std::string equal_regions() {
     last = cat("%s", k);
   }
   return cat(text, "  return ", last, "\n}\n");
+}
+
+// Two caches: the keys are the sum of the rows so far, and of the values one row is written. llvm
+// writes the values in place.
+constexpr const char* kCaches =
+    R"(fn main(%q: f32[1,4,1,16], %rows: f32[1,2,1,16], %past_key: f32[1,2,32,16], %past_value: f32[1,2,32,16]) {output_names=["y","present_key","present_value"]} {
+  %at = const([5]) : i64[1]
+  %n = const([6]) : i64[1]
+  %0 = add(%past_key, %rows)
+  %1 = update_rows(%past_value, %rows, %at)
+  %2 = cached_attention(%q, %0, %1, %n) {heads=4, kv_heads=2}
+  return %2, %0, %1
+})";
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const char* compiler : {"json", "onednn"}) {
+    for (uint32_t threads : {1u, 2u}) {
+      std::string suffix = cat("_", compiler, "_", threads);
+      out.push_back({"digits" + suffix, "digits", "--shape N=1", compiler, threads});
+      out.push_back({"resnet" + suffix, "blocks/resnet_bottleneck", "", compiler, threads});
+      out.push_back({"equal_regions" + suffix, "", "-O0", compiler, threads, equal_regions()});
+    }
+  }
+  for (const char* compiler : {"json", "onednn", BYOC_LLVM}) {
+    if (*compiler == '\0') continue;  // LLVM is not installed
+    for (uint32_t threads : {1u, 2u})
+      out.push_back(
+          {cat("states_", compiler, "_", threads), "", "--state auto", compiler, threads, kCaches});
+  }
+  return out;
 }
 
 /// Inputs and outputs of one run.
@@ -80,7 +99,7 @@ class ConcurrentRuns : public ::testing::TestWithParam<Case> {
   void SetUp() override {
     const Case& c = GetParam();
     std::string artifact = folder_.file("m.byoc"), model = folder_.file("m.ir");
-    if (c.model.empty()) std::ofstream(model) << equal_regions();
+    if (c.model.empty()) std::ofstream(model) << c.text;
     else model = cat(BYOC_TEST_DATA, "/models/", c.model, "/model.onnx");
     std::string line =
         cat(BYOC_COMMAND, " compile ", model, " ", c.flags, " --compiler ", c.compiler,
@@ -103,11 +122,14 @@ class ConcurrentRuns : public ::testing::TestWithParam<Case> {
   static constexpr uint64_t seed(size_t caller, size_t round) { return 100 * caller + round; }
 
   /// Returns the results of a single caller for the inputs of all callers, ordered by caller and
-  /// then by round.
+  /// then by round. The states of each caller begin with zeros.
   static std::vector<Values> serial_results(const Session& session) {
     std::vector<Values> expected;
     auto context = *session.make_context();
     for (size_t k = 0; k < kCallers * kRounds; ++k) {
+      if (k % kRounds == 0 && !session.states().empty()) {
+        EXPECT_TRUE(session.reset_states(*context).ok());
+      }
       expected.emplace_back(session, seed(k / kRounds, k % kRounds));
       EXPECT_TRUE(expected.back().run(session, *context).ok());
     }

@@ -3,6 +3,7 @@
 // and values, or has a fixed size and gets them at their positions.
 #include "core/import/onnx/microsoft/attention.h"
 #include "core/import/onnx/operands.h"
+#include "core/import/onnx/rows/range.h"
 #include "core/import/onnx/rows/rotary.h"
 #include "core/import/onnx/rows/steps.h"
 
@@ -11,7 +12,8 @@ namespace {
 
 // Where the new keys and values come in the cache.
 struct Places {
-  int64_t n = 0, s = 0;      // images, new positions
+  int64_t n = 0;             // images
+  Dim s;                     // new positions; open where prompts of any length come
   int64_t past = 0;          // the length of the cache before
   bool is_joined = false;    // the cache is past and new ones; else it stays as long as it was
   bool is_prompt = false;    // the new ones are the first
@@ -124,30 +126,62 @@ Result<Qkv> group_heads(Graph& graph, const OnnxNode& node) {
   return heads;
 }
 
+bool is_open(Dim dim) { return !dim.is_static() && !dim.is_counted(); }
+
+// Returns total_sequence_length: a constant, or an extent of an input such as the mask.
+Result<Dim> read_total(Graph& graph, const OnnxNode& node) {
+  const std::optional<Dim> extent = graph.dim_of(graph.input(6));
+  if (extent && is_open(*extent)) return *extent;
+  BYOC_TRY(Ints known, constant_ints(graph, node, 6, "total_sequence_length"));
+  if (known.size() != 1) return invalid("total_sequence_length is not one number");
+  return Dim(known[0]);
+}
+
+// Decides how the cache is used. With an open size it has a fixed size, and the new positions are
+// the last valid ones: a prompt is then the case of as many valid ones as there are new ones.
+Status choose_form(Places& places, Dim total) {
+  if (places.s.is_static() && total.is_static()) {
+    places.is_prompt = total == places.s;
+    places.is_joined = total.extent() == places.past + places.s.extent();
+  }
+  if (places.is_joined || total.max() <= places.past) return {};
+  if (!places.s.is_static() || !total.is_static())
+    return unimplemented(cat("total_sequence_length is ", total, " for ", places.s,
+                             " new positions and a cache of ", places.past))
+        .with_help(
+            "give the sizes with --shape; with an open number of new positions the cache has room "
+            "for all: past_sequence_length and total_sequence_length are one number");
+  return unimplemented(cat("total_sequence_length is ", total, ", with a cache of ", places.past,
+                           " and ", places.s, " new positions"));
+}
+
+// Returns the number of new positions, as i64 [1].
+ValueId count_of(Graph& graph, ValueId q, Dim s) {
+  if (s.is_static()) return graph.constant_ints({s.extent()});
+  return sliced(graph, graph.call("shape", {q}), 0, 2, 3);
+}
+
 // Finds out from total_sequence_length where the new keys come.
 Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads) {
   Places places;
   BYOC_TRY(places.n, known_extent(graph, heads.q, 0, "query"));
-  BYOC_TRY(places.s, known_extent(graph, heads.q, 2, "query"));
-  int64_t total = places.s;
+  places.s = graph.type(heads.q).shape[2];
+  if (!node.has_input(3) || !is_open(places.s))
+    BYOC_TRY_STATUS(known_extent(graph, heads.q, 2, "query").status());
   if (node.has_input(3)) {
     BYOC_TRY(places.past, known_extent(graph, graph.input(3), 2, "past_key"));
-    BYOC_TRY(Ints known, constant_ints(graph, node, 6, "total_sequence_length"));
-    if (known.size() != 1) return invalid("total_sequence_length is not one number");
-    total = known[0];
+    BYOC_TRY(const Dim total, read_total(graph, node));
+    BYOC_TRY_STATUS(choose_form(places, total));
+  } else {
+    places.is_prompt = places.is_joined = true;
   }
-  places.is_prompt = total == places.s;
-  places.is_joined = total == places.past + places.s;
-  if (!places.is_joined && total > places.past)
-    return unimplemented(cat("total_sequence_length is ", total, ", with a cache of ", places.past,
-                             " and ", places.s, " new positions"));
   ValueId ends = cast_to(graph, graph.input(5), DType::kI64);
   places.total = add(graph, reshaped(graph, ends, {places.n, 1}), graph.constant_ints({1}));
-  places.positions = unsqueezed(graph, counted(graph, places.s), {0});
+  places.positions = unsqueezed(graph, counted_to(graph, places.s), {0});
   if (places.is_prompt) {
     places.first = graph.constant_ints(Ints(static_cast<size_t>(places.n), 0));
   } else {
-    ValueId first = graph.call("subtract", {places.total, graph.constant_ints({places.s})});
+    ValueId first = graph.call("subtract", {places.total, count_of(graph, heads.q, places.s)});
     places.positions = add(graph, places.positions, first);
     places.first = reshaped(graph, first, {places.n});
   }
@@ -163,7 +197,7 @@ Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId 
     return concatenated(graph, {*past, now}, 2);
   if (places.is_joined) {  // each image has its own length: the cache grows at its end
     Ints pads(8, 0);
-    pads[6] = places.s;
+    pads[6] = places.s.extent();
     past = graph.call("pad", {*past}, {{"pads", pads}});
   }
   return graph.call("update_rows", {*past, now, places.first},
@@ -174,10 +208,11 @@ Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId 
 Result<ValueId> visible_bias(Graph& graph, const OnnxNode& node, const Qkv& heads,
                              const Places& places) {
   BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "the cache"));
+  BYOC_TRY(int64_t s, known_extent(graph, heads.q, 2, "query"));
   const ValueId keys = counted(graph, t);
   const int64_t window = node.i("local_window_size", -1);
   const bool is_causal = node.i("causal", 1) != 0;
-  ValueId queries = reshaped(graph, places.positions, {-1, 1, places.s, 1});
+  ValueId queries = reshaped(graph, places.positions, {-1, 1, s, 1});
   ValueId allowed = is_causal
                         ? graph.call("less_equal", {keys, queries})
                         : graph.call("less", {keys, reshaped(graph, places.total, {-1, 1, 1, 1})});

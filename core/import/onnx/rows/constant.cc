@@ -6,6 +6,8 @@
 #include "byoc/ir/open_shape.h"
 #include "core/import/onnx/operands.h"
 #include "core/import/onnx/rows/computed.h"
+#include "core/import/onnx/rows/range.h"
+#include "core/import/onnx/rows/steps.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
@@ -169,6 +171,13 @@ constexpr Row kConstantRows[] = {
 };
 
 }  // namespace
+
+ValueId counted_to(Graph& graph, Dim n) {
+  if (n.is_static()) return counted(graph, n.extent());
+  Attrs attrs{{"to", DType::kI64}};
+  set_open_shape(attrs, {n});
+  return graph.call("iota", {}, attrs);
+}
 
 std::span<const Row> constant_rows() { return kConstantRows; }
 
