@@ -205,11 +205,18 @@ class Sessions(unittest.TestCase):
         self.assertRegex(explained["nodes"][1]["reason"], "random|Random")
 
     def test_counted(self):
-        """The extents of an output are found out by each run."""
-        model = model_of([helper.make_node("NonZero", ["x"], ["y"])], [floats("x", 2, 3)],
-                         [helper.make_tensor_value_info("y", TensorProto.INT64, [2, None])])
-        for x in (np.float32([[0, 1, 0], [2, 0, 3]]), np.zeros((2, 3), np.float32)):
-            self.same(model, {"x": x}, default="json")
+        """The extents of an output are found out by each run, of given sizes and of open ones."""
+        integers = helper.make_tensor_value_info
+        for dims in ([2, 3], ["n", 3]):
+            model = model_of([helper.make_node("NonZero", ["x"], ["y"])], [floats("x", *dims)], [integers("y", TensorProto.INT64, [2, None])])
+            for x in (np.float32([[0, 1, 0], [2, 0, 3]]), np.zeros((2, 3), np.float32)):
+                self.same(model, {"x": x}, default="json")
+        model = model_of([helper.make_node("TopK", ["x", "k"], ["v", "i"])],
+                         [floats("x", "n", 5), integers("k", TensorProto.INT64, [1])],
+                         [floats("v", "n", None), integers("i", TensorProto.INT64, ["n", None])])
+        for n, k in ((3, 2), (1, 5), (4, 1)):
+            x = np.random.default_rng(n).normal(size=(n, 5)).astype(np.float32)
+            self.same(model, {"x": x, "k": np.int64([k])})
 
     def test_cache(self):
         """The second session takes the compiled group from the folder; a damaged file is made again."""
