@@ -236,6 +236,20 @@ class Sessions(unittest.TestCase):
         with self.assertRaisesRegex(Exception, 'no option "thread"; did you mean "threads"'):
             session(str(DIGITS / "model.onnx"), thread="2")
 
+    def test_wrong_values(self):
+        """Wrong values are errors of the session; without them all nodes would stay with ONNX Runtime, unnoticed."""
+        file = FOLDER / "a_file"
+        file.write_text("")
+        for options, pattern in (({"compiler": "nosuch"}, 'nosuch'), ({"compiler": "llvm,lvm"}, 'lvm'), ({"threads": "many"}, 'many'),
+                                 ({"threads": "-1"}, '-1'), ({"explain": str(FOLDER / "no/such/file")}, "byoc.explain"),
+                                 ({"cache_dir": str(file)}, "byoc.cache_dir"), ({"cache_dir": str(file / "in")}, "byoc.cache_dir"),
+                                 ({"state": "auto"}, 'no option "state"'), ({"strict": "yes"}, "it is a flag, 1 or 0")):
+            with self.subTest(options), self.assertRaisesRegex(Exception, f"(?s)error.*{pattern}"):
+                session(str(DIGITS / "model.onnx"), **options)
+        for compiler in ("json", "onednn", "xnnpack", "openblas", "onednn,llvm"):
+            session(str(DIGITS / "model.onnx"), compiler=compiler, explain="explain_in_this_folder.json")
+        Path("explain_in_this_folder.json").unlink()
+
     def test_error_of_a_run(self):
         """An error in a plugin is one of ONNX Runtime, with the message; the session can be run again."""
         indices = helper.make_tensor_value_info("i", TensorProto.INT64, [2])
