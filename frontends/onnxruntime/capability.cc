@@ -3,6 +3,8 @@
 // is refused; only then are they compiled.
 #include "frontends/onnxruntime/capability.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -199,7 +201,57 @@ class Search {
   size_t reads_ = 0, compiles_ = 0;
 };
 
+/// Returns relu of one number.
+Graph smallest_graph() {
+  Graph out;
+  for (const char* name : {"x", "y"}) {
+    Value value;
+    value.name = name;
+    value.element = kTaken[0];
+    value.dims = {1};
+    value.is_output = out.values.size() == 1;
+    out.values.push_back(std::move(value));
+  }
+  Node node;
+  node.op_type = "Relu";
+  node.inputs = {0};
+  node.outputs = {1};
+  out.nodes.push_back(std::move(node));
+  constexpr int64_t kOpset = 17;
+  out.opsets = {{"", kOpset}};
+  return out;
+}
+
+Status check_folder(const std::filesystem::path& folder, const char* option) {
+  const std::filesystem::path place = folder.empty() ? "." : folder;
+  std::error_code error;
+  if (std::filesystem::is_directory(place, error) && ::access(place.c_str(), W_OK) == 0) return {};
+  return failed(cat("no file can be written into the folder ", place.string(), " of the option ",
+                    option))
+      .with_slug("file")
+      .with_help("name a folder that exists and can be written");
+}
+
 }  // namespace
+
+Status check_settings(const Settings& settings) {
+  if (!settings.explain_file.empty()) {
+    const std::filesystem::path file(settings.explain_file);
+    BYOC_TRY_STATUS(check_folder(file.parent_path(), "byoc.explain"));
+  }
+  if (!settings.cache_dir.empty()) {
+    std::error_code ignored;  // the check reports it
+    std::filesystem::create_directories(settings.cache_dir, ignored);
+    BYOC_TRY_STATUS(check_folder(settings.cache_dir, "byoc.cache_dir"));
+  }
+  Settings general = settings;
+  for (const char* of_model : {"plan", "place"}) general.compiling.erase(of_model);
+  const Graph graph = smallest_graph();
+  BYOC_TRY(auto constants, Constants::write(graph));
+  const std::vector<Group> groups = group_nodes(graph, {true});
+  BYOC_TRY(auto part, Part::make(graph, groups[0], std::move(constants), general));
+  return part->check();
+}
 
 Result<Capability> find_capability(const Graph& graph, const Settings& settings) {
   return Search(graph, settings).run();

@@ -11,6 +11,11 @@ struct Capability {
   std::vector<std::shared_ptr<Part>> parts;  ///< per group
 };
 
+/// Tries the options on a model of one node, and the places of files, so that a wrong one is an
+/// error of the session: with a model, all nodes would be left for it. Errors: those of
+/// byoc_partition; slug "file".
+Status check_settings(const Settings& settings);
+
 /// Finds the nodes that byoc's import reads and its plugins compile. A node that fails is left, and
 /// the groups are made again without it. Errors: the system's, of temporary files.
 Result<Capability> find_capability(const Graph& graph, const Settings& settings);

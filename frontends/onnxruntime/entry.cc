@@ -35,6 +35,7 @@ OrtStatus* create_ep(OrtEpFactory* self, const OrtHardwareDevice* const*,
   const Calls& calls = calls_of(self);
   return answer(calls, [&]() -> Status {
     BYOC_TRY(Settings settings, read_settings(calls, session));
+    BYOC_TRY_STATUS(check_settings(settings));
     *ep = new Provider(calls, logger, std::move(settings));
     return {};
   });

@@ -60,9 +60,11 @@ Status Provider::offer(const Graph& graph, const Capability& capability,
     for (const std::string& output : capability.parts[k]->outputs())
       by_output_[output] = capability.parts[k];
   }
+  // An input with a default value of its own is a constant of the model with EPContext nodes.
+  const OrtNodeFusionOptions with_constants{kOrtApiVersion, false};
   for (const Node& node : graph.nodes) {
     if (!is_own_context(node)) continue;
-    BYOC_ORT_TRY(calls_, AddNodesToFuse(info, &node.handle, 1, &fusion));
+    BYOC_ORT_TRY(calls_, AddNodesToFuse(info, &node.handle, 1, &with_constants));
     BYOC_TRY(const auto outputs, output_names(calls_, node.handle));
     for (const std::string& output : outputs) by_output_[output] = nullptr;
   }

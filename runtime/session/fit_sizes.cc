@@ -103,6 +103,15 @@ Status check_input_count(const Program& program, size_t count) {
       .with_slug("input-count");
 }
 
+/// Sets counted dims of outputs to their bounds, which the next run replaces.
+void set_bounds(const CountedPlaces& counted, const std::vector<NamedTensor>& outputs) {
+  for (uint32_t k = 0; k < outputs.size(); ++k) {
+    int64_t* dims = counted.dims({Place::kOutput, k, 0});
+    if (dims != nullptr)
+      std::copy_n(outputs[k].type.dims.data(), outputs[k].type.dims.size(), dims);
+  }
+}
+
 Status check_input_types(std::span<const DLTensor> inputs, const std::vector<NamedTensor>& wanted) {
   for (size_t k = 0; k < inputs.size(); ++k)
     BYOC_TRY_STATUS(check_type("input", inputs[k], wanted[k]));
@@ -135,7 +144,9 @@ Status Session::take_sizes(Context& context, std::span<const DLTensor> inputs) c
   BYOC_TRY_STATUS(check_input_count(program(), inputs.size()));
   ContextState& state = *context.state_;
   BYOC_TRY_STATUS(byoc::take_sizes(state, inputs));
-  return check_input_types(inputs, state.open ? state.open->inputs() : program().inputs);
+  BYOC_TRY_STATUS(check_input_types(inputs, state.open ? state.open->inputs() : program().inputs));
+  set_bounds(*state.counted, state.open ? state.open->outputs() : program().outputs);
+  return {};
 }
 
 std::span<const int64_t> Session::output_dims(const Context& context, size_t k) const {

@@ -163,6 +163,14 @@ class Contexts(unittest.TestCase):
                 self.assertEqual(got.dtype, right.dtype)
                 np.testing.assert_allclose(got.astype("f4"), right.astype("f4"), rtol=2e-3)
 
+    def test_default_of_an_input(self):
+        """An input with a value of its own; ONNX Runtime makes it a constant of the compiled model."""
+        c = helper.make_tensor("c", TensorProto.FLOAT, [2], [1.0, -1.0])
+        model = model_of([helper.make_node("Add", ["x", "c"], ["y"])], [floats("x", 2), floats("c", 2)], [floats("y", 2)], [c])
+        x = np.float32([3, 4])
+        np.testing.assert_array_equal(session(model).run(None, {"x": x, "c": np.float32([5, 6])})[0], [8, 10])
+        np.testing.assert_array_equal(session(self.write(model, True)).run(None, {"x": x})[0], [4, 3])
+
     def test_functions(self):
         """Operators that ONNX Runtime inlines."""
         nodes = [helper.make_node("Celu", ["x"], ["a"], alpha=2.0), helper.make_node("Softplus", ["a"], ["y"])]

@@ -205,11 +205,18 @@ class Sessions(unittest.TestCase):
         self.assertRegex(explained["nodes"][1]["reason"], "random|Random")
 
     def test_counted(self):
-        """The extents of an output are found out by each run."""
-        model = model_of([helper.make_node("NonZero", ["x"], ["y"])], [floats("x", 2, 3)],
-                         [helper.make_tensor_value_info("y", TensorProto.INT64, [2, None])])
-        for x in (np.float32([[0, 1, 0], [2, 0, 3]]), np.zeros((2, 3), np.float32)):
-            self.same(model, {"x": x}, default="json")
+        """The extents of an output are found out by each run, of given sizes and of open ones."""
+        integers = helper.make_tensor_value_info
+        for dims in ([2, 3], ["n", 3]):
+            model = model_of([helper.make_node("NonZero", ["x"], ["y"])], [floats("x", *dims)], [integers("y", TensorProto.INT64, [2, None])])
+            for x in (np.float32([[0, 1, 0], [2, 0, 3]]), np.zeros((2, 3), np.float32)):
+                self.same(model, {"x": x}, default="json")
+        model = model_of([helper.make_node("TopK", ["x", "k"], ["v", "i"])],
+                         [floats("x", "n", 5), integers("k", TensorProto.INT64, [1])],
+                         [floats("v", "n", None), integers("i", TensorProto.INT64, ["n", None])])
+        for n, k in ((3, 2), (1, 5), (4, 1)):
+            x = np.random.default_rng(n).normal(size=(n, 5)).astype(np.float32)
+            self.same(model, {"x": x, "k": np.int64([k])})
 
     def test_cache(self):
         """The second session takes the compiled group from the folder; a damaged file is made again."""
@@ -228,6 +235,20 @@ class Sessions(unittest.TestCase):
     def test_wrong_option(self):
         with self.assertRaisesRegex(Exception, 'no option "thread"; did you mean "threads"'):
             session(str(DIGITS / "model.onnx"), thread="2")
+
+    def test_wrong_values(self):
+        """Wrong values are errors of the session; without them all nodes would stay with ONNX Runtime, unnoticed."""
+        file = FOLDER / "a_file"
+        file.write_text("")
+        for options, pattern in (({"compiler": "nosuch"}, 'nosuch'), ({"compiler": "llvm,lvm"}, 'lvm'), ({"threads": "many"}, 'many'),
+                                 ({"threads": "-1"}, '-1'), ({"explain": str(FOLDER / "no/such/file")}, "byoc.explain"),
+                                 ({"cache_dir": str(file)}, "byoc.cache_dir"), ({"cache_dir": str(file / "in")}, "byoc.cache_dir"),
+                                 ({"state": "auto"}, 'no option "state"'), ({"strict": "yes"}, "it is a flag, 1 or 0")):
+            with self.subTest(options), self.assertRaisesRegex(Exception, f"(?s)error.*{pattern}"):
+                session(str(DIGITS / "model.onnx"), **options)
+        for compiler in ("json", "onednn", "xnnpack", "openblas", "onednn,llvm"):
+            session(str(DIGITS / "model.onnx"), compiler=compiler, explain="explain_in_this_folder.json")
+        Path("explain_in_this_folder.json").unlink()
 
     def test_error_of_a_run(self):
         """An error in a plugin is one of ONNX Runtime, with the message; the session can be run again."""

@@ -24,15 +24,8 @@ Result<OptionsHandle> loading_options(const Settings& settings) {
 }
 
 /// Returns the path of the artifact; "" without a folder.
-Result<std::string> kept_path(const CompileRequest& request, const Settings& settings) {
-  if (settings.cache_dir.empty()) return std::string();
-  std::error_code error;
-  fs::create_directories(settings.cache_dir, error);
-  if (error) {
-    return failed(cat("cannot make the folder ", settings.cache_dir, ": ", error.message()))
-        .with_slug("file")
-        .with_help("set byoc.cache_dir to a folder that can be written");
-  }
+std::string kept_path(const CompileRequest& request, const Settings& settings) {
+  if (settings.cache_dir.empty()) return "";
   std::string all = cat(byoc_version(), "\n", request.content, "\n", settings.to_text());
   for (const std::string& shape : request.shapes) all += cat(shape, "\n");
   const std::string name = content_key(std::as_bytes(std::span(all))).hex();
@@ -69,7 +62,7 @@ Status Program::load(ProgramHandle program, const Settings& settings) {
 Result<std::shared_ptr<Program>> Program::make(const CompileRequest& request,
                                                const Settings& settings) {
   auto out = std::make_shared<Program>();
-  BYOC_TRY(const std::string kept, kept_path(request, settings));
+  const std::string kept = kept_path(request, settings);
   if (byoc_program* found = nullptr; !kept.empty() && fs::exists(kept)) {
     // An artifact that is damaged, or of another machine or plugin, is made again.
     Status status = status_of(byoc_program_load(kept.c_str(), &found));

@@ -17,8 +17,11 @@ constexpr std::string_view kOfSession = "byoc.", kOfProvider = "ep.byoc.",
 constexpr const char* kCacheDir = "cache_dir";
 constexpr const char* kExplain = "explain";
 
-/// Sizes and values of inputs are of one model, and a session compiles parts of one.
-bool is_of_models(std::string_view name) { return name == "shape" || name == "bind"; }
+/// Sizes, values and states of inputs are of one model, and a session compiles parts of one.
+bool is_of_models(std::string_view name) {
+  constexpr std::string_view kNames[] = {"shape", "bind", "state", "entry"};
+  return std::ranges::count(kNames, name) > 0;
+}
 
 /// The options of compiling: their names, and which of them are flags without a value.
 struct Known {

@@ -244,6 +244,25 @@ TEST(OpenPrograms, HaveNoTypesOfOutputsForOtherNumbers) {
   }
 }
 
+TEST(OpenPrograms, HaveBoundsOfCountedDimsBeforeARun) {
+  Loaded open(
+      module_of("fn main(%x: f32[1<=N<=4,3]) { %0 = nonzero(%x) {size=\"n\"}  return %0 }"));
+  const auto dims = [&] {
+    const std::span<const int64_t> now = open.session->output_dims(*open.context, 0);
+    return std::vector<int64_t>(now.begin(), now.end());
+  };
+  for (int64_t n : {2, 3, 1}) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(*Tensor::make({DType::kF32, {n, 3}}));
+    reinterpret_cast<float*>(inputs[0].data())[1] = 1;
+    const std::vector<DLTensor> in = {inputs[0].view()};
+    ASSERT_TRUE(open.session->take_sizes(*open.context, in).ok());
+    EXPECT_EQ(dims(), (std::vector<int64_t>{2, 12}));  // of the largest size
+    ASSERT_TRUE(open.run(inputs).ok());
+    EXPECT_EQ(dims(), (std::vector<int64_t>{2, 1}));
+  }
+}
+
 // The rank of the result would depend on the size.
 TEST(OpenPrograms, RefuseToSqueezeWhatMayBeOne) {
   const std::string text = "fn main(%x: f32[1<=T<=4,1,3]) { %0 = squeeze(%x)  return %0 }";
