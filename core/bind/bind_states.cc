@@ -109,19 +109,47 @@ class Declarer {
   std::vector<StatePair> states_;
 };
 
+// The rows that are written over a value, as far as there are any, and that value.
+struct WrittenRows {
+  ValueId over;
+  std::vector<ValueId> rows;  // the last ones first
+};
+
+WrittenRows rows_written(const Function& entry, ValueId value) {
+  WrittenRows out{value, {}};
+  for (;;) {
+    auto* call = std::get_if<Call>(&entry.nodes[out.over.node].kind);
+    if (call == nullptr || call->op->name != kUpdateRows) return out;
+    const std::span<const ValueId> args = entry.args(call->args);
+    out.rows.push_back(args[1]);
+    out.over = args[0];
+  }
+}
+
+// Refuses a pair whose output is another input with new rows.
+Status check_not_crossed(const Function& entry, const StatePair& pair) {
+  const WrittenRows written = rows_written(entry, entry.results[pair.result]);
+  const bool is_input = std::holds_alternative<Param>(entry.nodes[written.over.node].kind);
+  if (written.rows.empty() || !is_input || written.over.node == pair.param) return {};
+  const Strings inputs = input_names(entry), outputs = result_names(entry);
+  const std::string &other = inputs[written.over.node], &output = outputs[pair.result];
+  return invalid(cat("the state \"", inputs[pair.param], "\" would become \"", output,
+                     "\", which is \"", other, "\" with new rows"))
+      .with_slug("state-crossed")
+      .with_help(cat("--state ", other, "=", output));
+}
+
 // Returns the types of the rows that make the result of the parameter; "" when more changes.
 std::string rows_of(const Function& entry, const StatePair& pair) {
-  std::string rows;
-  for (ValueId value = entry.results[pair.result]; value.node != pair.param;) {
-    auto* call = std::get_if<Call>(&entry.nodes[value.node].kind);
-    if (call == nullptr || call->op->name != kUpdateRows) return {};
-    const std::span<const ValueId> args = entry.args(call->args);
-    const Result<TensorSpec> type = program_type(*entry.type(args[1]));
+  const WrittenRows written = rows_written(entry, entry.results[pair.result]);
+  if (written.over.node != pair.param) return {};
+  std::string out;
+  for (ValueId rows : written.rows) {
+    const Result<TensorSpec> type = program_type(*entry.type(rows));
     if (!type.ok()) return {};
-    rows = cat(*type, rows.empty() ? "" : " ", rows);
-    value = args[0];
+    out = cat(*type, out.empty() ? "" : " ", out);
   }
-  return rows;
+  return out;
 }
 
 }  // namespace
@@ -134,7 +162,8 @@ Result<IRModule> bind_states(IRModule module, const std::vector<std::string>& pa
   for (const std::string& pair : pairs) BYOC_TRY_STATUS(declarer.add(pair));
   Function& entry = module.function(module.entry);
   set_states(entry, declarer.take());
-  BYOC_TRY_STATUS(states_of(entry).status());
+  BYOC_TRY(const std::vector<StatePair> states, states_of(entry));
+  for (const StatePair& pair : states) BYOC_TRY_STATUS(check_not_crossed(entry, pair));
   return module;
 }
 

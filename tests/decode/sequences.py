@@ -187,9 +187,11 @@ def main():
         artifact, model = compiled(o, Path(folder))
         program = byoc_runtime.load(artifact, threads=o.threads)
         decoder = plain.Decoder(str(model), O.layers, O.heads, O.kv_heads, O.length)
+        texts = [Text(program, decoder, o.form) for _ in range(2)]
         for seed in range(o.seed, o.seed + o.count):
             random = np.random.default_rng(seed)
-            texts = [Text(program, decoder, o.form) for _ in range(2)]
+            for text in texts:
+                text.reset()
             try:
                 for _ in range(STEPS):
                     texts[random.integers(2)].step(random, byoc_runtime.Error)

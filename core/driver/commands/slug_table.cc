@@ -315,6 +315,9 @@ constexpr SlugRow kRows[] = {
     {"state-broken",
      "A run failed after a step had written this state in place. Set or reset it before the "
      "next run; docs/state.md has the rules."},
+    {"state-crossed",
+     "The output of a pair is another input with new rows, such as values for keys. Pair it with "
+     "that input."},
     {"state-in-use", "Another run, read or write uses the state now. One at a time may."},
     {"state-shape", "A value for a state has another shape. The message has both."},
     {"state-syntax",

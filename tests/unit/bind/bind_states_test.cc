@@ -74,6 +74,17 @@ TEST(BindStates, RefusesTwoStatesOfOneInputOrOutput) {
 }
 
 // Names of transformers (optimum), and of the tools of ONNX Runtime.
+TEST(BindStates, RefusesAnotherInputWithNewRows) {
+  constexpr std::string_view kCaches =
+      "fn main(%k: f32[1,8,2], %v: f32[1,8,2], %row: f32[1,1,2], %at: i64[1]) "
+      "{output_names=[\"new_k\",\"new_v\",\"old_k\"]} {"
+      " %0 = update_rows(%k, %row, %at)  %1 = update_rows(%v, %row, %at)  return %0, %1, %k }";
+  EXPECT_EQ(pairs_of(kCaches, {"k=new_k", "v=new_v"}).size(), 2u);
+  EXPECT_EQ(pairs_of(kCaches, {"v=old_k"}).size(), 1u) << "a history: the value of the run before";
+  EXPECT_EQ(state_error(kCaches, {"k=new_v", "v=new_k"}),
+            "state-crossed: the state \"k\" would become \"new_v\", which is \"v\" with new rows");
+}
+
 TEST(BindStates, AutoFindsTheNamesOfExporters) {
   auto model = [](std::string_view input, std::string_view output) {
     return cat("fn main(%ids: f32[2], %\"", input, "\": f32[2]) {output_names=[\"logits\",\"",
