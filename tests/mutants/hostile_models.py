@@ -118,6 +118,8 @@ def models():
         tensor("a", [-HUGE - 1], I, []), tensor("b", [HUGE], I, []), tensor("c", [1], I, [])]), False
     yield "resize_huge", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
                                initializers=[helper.make_tensor("s", F, [4], [1, 1, 1e30, 1e30])]), False
+    yield "resize_many_cells", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 1, 2))],
+                                     initializers=[helper.make_tensor("s", F, [4], [1, 1, 1, 1 << 32])]), True
     yield "resize_nan", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
                               initializers=[helper.make_tensor("s", F, [4], [1, 1, float("nan"), 1])]), False
     yield "resize_negative", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
