@@ -99,6 +99,7 @@ def models():
     yield "expand_negative", with_ints("Expand", [-2, 2, 3]), False
     yield "expand_overflow", with_ints("Expand", [1 << 31, 1 << 31, 1, 2, 3]), False
     yield "tile_huge", with_ints("Tile", [HUGE, HUGE]), False
+    yield "tile_open_huge", model([node("Tile", ["x", "n"])], [info("x", ("N", "N"))], initializers=[tensor("n", [1 << 31, 1 << 31])]), False
     yield "tile_negative", with_ints("Tile", [-1, 1]), False
     yield "reshape_huge", with_ints("Reshape", [HUGE, -1]), False
     yield "reshape_two_unknown", with_ints("Reshape", [-1, -1]), False
