@@ -19,7 +19,7 @@ from pathlib import Path
 from onnx import TensorProto, helper
 
 from hostile_kinds import kinds
-from hostile_shapes import F, HUGE, I, info, model, node, tensor
+from hostile_shapes import F, HUGE, I, field, info, model, node, tensor
 
 SECONDS, BYTES = 10, 2 << 30
 
@@ -290,15 +290,6 @@ def sparse_initializer(m):
 
 def chain_of(count):
     """A model of `count` nodes, written without objects for each."""
-    def field(number, data):
-        return bytes([number << 3 | 2]) + varint(len(data)) + data
-
-    def varint(value):
-        out = b""
-        while value >= 128:
-            out, value = out + bytes([value & 127 | 128]), value >> 7
-        return out + bytes([value])
-
     nodes = b"".join(field(1, field(1, b"x" if k == 0 else b"v%d" % k) + field(2, b"y" if k + 1 == count else b"v%d" % (k + 1)) +
                            field(4, b"Relu")) for k in range(count))
     base = model([node("Relu")])
@@ -315,8 +306,11 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+def limit(is_sanitized):
+    if not is_sanitized:                    # sanitizers reserve more than any machine has
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    most = (12 if is_sanitized else 2) * SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -360,8 +354,8 @@ class Runner:
         if self.options.compiler:
             words += ["--compiler", self.options.compiler]
         try:
-            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=12 * SECONDS, check=False,
-                                 preexec_fn=None if self.is_sanitized else limit)
+            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=60 * SECONDS, check=False,
+                                 preexec_fn=lambda: limit(self.is_sanitized))
         except subprocess.TimeoutExpired:
             self.note(f"{name} does not end")
             return
