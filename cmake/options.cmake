@@ -35,6 +35,9 @@ endif()
 
 # clang makes no unique symbols, and has no such flag.
 add_compile_options(-Wall -Wextra -Werror -Wno-missing-field-initializers $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
+if(BYOC_SANITIZE)
+  add_compile_definitions(BYOC_IS_SANITIZED)                # gcc and clang have different names for it
+endif()
 foreach(sanitizer IN LISTS BYOC_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${sanitizer})

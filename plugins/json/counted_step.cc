@@ -20,7 +20,9 @@ Result<TypeId> example_of(TypeId type) {
                return std::optional(Dim(std::clamp(kUsualSize, size.min(), size.max())));
              }));
   }
-  return TypeId(at_bounds_of(out));
+  out = at_bounds_of(out);
+  BYOC_TRY_STATUS(size_bytes(out).status());
+  return TypeId(out);
 }
 
 // Checks that `now` has the rank and dtype of `bound`, and no larger dims.
@@ -85,6 +87,7 @@ Status CountedStep::run(const void* const* in, void* const* out,
       return Status(Code::kOutOfRange, cat(op_->name, ": result ", k, " is ", results[k],
                                            ", there is memory for ", bounds_[k]))
           .with_slug("counted-dims");
+    BYOC_TRY_STATUS(size_bytes(*results[k]).status());
     types[results_[k]] = *results[k];
   }
   BYOC_TRY(RefKernel kernel, op_->reference(operands, results, attrs_));

@@ -76,9 +76,11 @@ const char* byoc_version(void) { return version().data(); }
 uint32_t byoc_c_api_minor(void) { return BYOC_C_API_MINOR; }
 
 byoc_error* byoc_error_new(enum byoc_code code, const char* message) {
+  std::underlying_type_t<byoc_code> number;
+  std::memcpy(&number, &code, sizeof number);  // in C any number may be passed
   return guarded([&]() -> Status {
-    const bool is_known = code != BYOC_OK && code <= BYOC_BAD_GRAPH;
-    return Status(is_known ? static_cast<Code>(code) : Code::kUnknown,
+    const bool is_known = number > BYOC_OK && number <= BYOC_BAD_GRAPH;
+    return Status(is_known ? static_cast<Code>(number) : Code::kUnknown,
                   message == nullptr ? "" : message);
   });
 }

@@ -22,7 +22,7 @@ constexpr uint32_t kSmall = 1250, kLarge = 10000;
 double most_growth(Shape shape) { return shape == Shape::kRandom ? 1.1 : 1.05; }
 
 // clang has other blocks than g++, and sanitizers add some.
-#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__clang__) || defined(BYOC_IS_SANITIZED)
 constexpr bool kHasBounds = false;
 #else
 constexpr bool kHasBounds = true;

@@ -10,20 +10,10 @@ import struct
 import onnx
 from onnx import TensorProto, helper
 
+from hostile_forms import form_kinds
+from hostile_numbers import number_forms
 from hostile_ops import op_kinds
-from hostile_shapes import B, F, HUGE, I, LEAST, S, U8, bodies, graph, info, model, node, scalar, tensor
-
-
-def varint(value):
-    value &= (1 << 64) - 1
-    out = b""
-    while value >= 128:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
-    return out + bytes([value])
-
-
-def field(number, data):
-    return varint(number << 3 | 2) + varint(len(data)) + data
+from hostile_shapes import B, F, HUGE, I, LEAST, S, U8, bodies, field, graph, info, model, node, scalar, tensor, varint
 
 
 def constant_bombs():
@@ -315,3 +305,5 @@ def kinds():
     for family in (constant_bombs, function_bombs, attribute_kinds, axis_kinds, bytes_kinds, tensor_kinds, number_kinds, count_kinds):
         yield from family()
     yield from op_kinds()
+    yield from form_kinds()
+    yield from number_forms()

@@ -19,7 +19,7 @@ from pathlib import Path
 from onnx import TensorProto, helper
 
 from hostile_kinds import kinds
-from hostile_shapes import F, HUGE, I, info, model, node, tensor
+from hostile_shapes import F, HUGE, I, field, info, model, node, tensor
 
 SECONDS, BYTES = 10, 2 << 30
 
@@ -99,6 +99,7 @@ def models():
     yield "expand_negative", with_ints("Expand", [-2, 2, 3]), False
     yield "expand_overflow", with_ints("Expand", [1 << 31, 1 << 31, 1, 2, 3]), False
     yield "tile_huge", with_ints("Tile", [HUGE, HUGE]), False
+    yield "tile_open_huge", model([node("Tile", ["x", "n"])], [info("x", ("N", "N"))], initializers=[tensor("n", [1 << 31, 1 << 31])]), False
     yield "tile_negative", with_ints("Tile", [-1, 1]), False
     yield "reshape_huge", with_ints("Reshape", [HUGE, -1]), False
     yield "reshape_two_unknown", with_ints("Reshape", [-1, -1]), False
@@ -118,6 +119,8 @@ def models():
         tensor("a", [-HUGE - 1], I, []), tensor("b", [HUGE], I, []), tensor("c", [1], I, [])]), False
     yield "resize_huge", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
                                initializers=[helper.make_tensor("s", F, [4], [1, 1, 1e30, 1e30])]), False
+    yield "resize_many_cells", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 1, 2))],
+                                     initializers=[helper.make_tensor("s", F, [4], [1, 1, 1, 1 << 32])]), True
     yield "resize_nan", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
                               initializers=[helper.make_tensor("s", F, [4], [1, 1, float("nan"), 1])]), False
     yield "resize_negative", model([node("Resize", ["x", "", "s"])], [info("x", (1, 1, 2, 2))],
@@ -287,15 +290,6 @@ def sparse_initializer(m):
 
 def chain_of(count):
     """A model of `count` nodes, written without objects for each."""
-    def field(number, data):
-        return bytes([number << 3 | 2]) + varint(len(data)) + data
-
-    def varint(value):
-        out = b""
-        while value >= 128:
-            out, value = out + bytes([value & 127 | 128]), value >> 7
-        return out + bytes([value])
-
     nodes = b"".join(field(1, field(1, b"x" if k == 0 else b"v%d" % k) + field(2, b"y" if k + 1 == count else b"v%d" % (k + 1)) +
                            field(4, b"Relu")) for k in range(count))
     base = model([node("Relu")])
@@ -312,8 +306,11 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+def limit(is_sanitized):
+    if not is_sanitized:                    # sanitizers reserve more than any machine has
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    most = (12 if is_sanitized else 2) * SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -357,8 +354,8 @@ class Runner:
         if self.options.compiler:
             words += ["--compiler", self.options.compiler]
         try:
-            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=12 * SECONDS, check=False,
-                                 preexec_fn=None if self.is_sanitized else limit)
+            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=60 * SECONDS, check=False,
+                                 preexec_fn=lambda: limit(self.is_sanitized))
         except subprocess.TimeoutExpired:
             self.note(f"{name} does not end")
             return

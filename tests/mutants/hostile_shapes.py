@@ -6,6 +6,19 @@ F, I, B, S, U8 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL, TensorP
 HUGE, LEAST = (1 << 63) - 1, -(1 << 63)
 
 
+def varint(value):
+    value &= (1 << 64) - 1
+    out = b""
+    while value >= 128:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def field(number, data):
+    """A field of protobuf with its length."""
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
 def info(name, shape=(2, 3), dtype=F):
     return helper.make_tensor_value_info(name, dtype, shape)
 
@@ -36,12 +49,6 @@ def model(nodes, inputs=None, outputs=None, initializers=(), opset=17, **more):
 
 def bodies(depth):
     """The bytes of `depth` bodies of If in each other; no library writes or reads so many."""
-    def varint(value):
-        out = b""
-        while value >= 128:
-            out, value = out + bytes([value & 127 | 128]), value >> 7
-        return out + bytes([value])
-
     def head(number, length):
         return varint(number << 3 | 2) + varint(length)
 

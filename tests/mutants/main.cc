@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kSeconds = 10;  // of one mutant
 constexpr size_t kMostFaults = 10;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BYOC_IS_SANITIZED
 constexpr bool kLimitsMemory = false;
 constexpr unsigned kSlower = 6;
 #else

@@ -40,5 +40,7 @@ void change_json(Bytes& text, Draw& draw);
 void change_protobuf(Bytes& message, Draw& draw);
 /// Changes the manifest or a section of an artifact, and makes all hashes and sizes right again.
 void change_artifact(Bytes& artifact, const Bytes& other, Draw& draw);
+/// Makes sizes and hashes of an artifact's header right again, where it has a whole one.
+void make_hashes_right(Bytes& artifact);
 
 }  // namespace byoc::test

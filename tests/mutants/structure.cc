@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "byoc/base/buffer.h"
 #include "byoc/base/json.h"
@@ -238,7 +239,9 @@ void change_section(Bytes& manifest, Bytes& sections, Draw& draw) {
       sections[at] = static_cast<char>(sections[at] ^ (1 << draw.below(8)));
       const std::string before = section["key"].get<std::string>();
       const std::string after = hash_of(std::string_view(sections).substr(begin, size)).hex();
-      for (size_t k = manifest.find(before); k != manifest.npos; k = manifest.find(before, k + 1))
+      if (before.empty()) return;
+      for (size_t k = manifest.find(before); k != manifest.npos;
+           k = manifest.find(before, k + after.size()))
         manifest.replace(k, before.size(), after);
       return;
     }
@@ -246,15 +249,31 @@ void change_section(Bytes& manifest, Bytes& sections, Draw& draw) {
   }
 }
 
+/// The parts of an artifact that change on their own.
+struct Parts {
+  Bytes manifest, sections;
+};
+
+/// Splits by the size of the manifest in the header; nothing when that is beyond the end.
+std::optional<Parts> parts_of(const Bytes& artifact) {
+  if (artifact.size() < kHeader) return std::nullopt;
+  const uint64_t size = number_at(artifact, 24);
+  if (size > artifact.size() - kHeader) return std::nullopt;
+  const size_t begin = std::min((kHeader + size + kAlign - 1) / kAlign * kAlign, artifact.size());
+  return Parts{artifact.substr(kHeader, size), artifact.substr(begin)};
+}
+
 }  // namespace
 
+void make_hashes_right(Bytes& artifact) {
+  const std::optional<Parts> parts = parts_of(artifact);
+  if (parts) artifact = assembled(artifact, parts->manifest, parts->sections);
+}
+
 void change_artifact(Bytes& artifact, const Bytes& other, Draw& draw) {
-  if (artifact.size() < kHeader) return change_bytes(artifact, other, draw);
-  const uint64_t size = number_at(artifact, 24);
-  if (size > artifact.size() - kHeader) return change_bytes(artifact, other, draw);
-  Bytes manifest = artifact.substr(kHeader, size);
-  const size_t begin = std::min((kHeader + size + kAlign - 1) / kAlign * kAlign, artifact.size());
-  Bytes sections = artifact.substr(begin);
+  std::optional<Parts> parts = parts_of(artifact);
+  if (!parts) return change_bytes(artifact, other, draw);
+  auto& [manifest, sections] = *parts;
   switch (draw.below(8)) {
     case 0:
       change_bytes(manifest, other, draw);

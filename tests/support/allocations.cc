@@ -96,7 +96,7 @@ std::map<std::string, uint64_t> AllocationOrigins::stop() {
 
 }  // namespace byoc::test
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BYOC_IS_SANITIZED
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, size_t),
                                                          void (*)(const volatile void*));
 namespace {

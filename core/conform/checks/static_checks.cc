@@ -93,7 +93,7 @@ std::vector<std::string> unresolved(const ElfImage& elf) {
   for (const std::string& needed : elf.needed) {
     if (void* library = open_needed(needed)) libraries.push_back(library);
   }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef BYOC_IS_SANITIZED
   libraries.push_back(RTLD_DEFAULT);  // the sanitizer's own functions come with the executable
 #endif
   for (const ElfSymbol& symbol : elf.symbols) {

@@ -120,14 +120,17 @@ AxisMap map_of_samples(const ResizeAxis& axis) {
   return map;
 }
 
-// Returns cells as y / factor or y * factor where that is exact; else from a table.
+// Returns cells as y / factor or y * factor where that is exact, which a try of each cell of the
+// result shows; else, and for more cells than kMostTried, from a table.
 Cell nearest_cells(te::Builder& builder, const ResizeAxis& axis, const std::string& rounding) {
+  constexpr int64_t kMostTried = 1 << 22;
   const AxisMap map = map_of_samples(axis);
   if (axis.is_open && map.scale == 1 && !crops(map)) return [](const Expr& y) { return y; };
   if (axis.is_given && !axis.is_open && map.in == map.out && !crops(map))
     return [](const Expr& y) { return y; };
-  bool divides = map.in > 0 && map.out % map.in == 0 && !axis.is_given,
-       multiplies = map.out > 0 && map.in % map.out == 0 && !axis.is_given;
+  const bool is_tried = !axis.is_given && map.out <= kMostTried;
+  bool divides = is_tried && map.in > 0 && map.out % map.in == 0,
+       multiplies = is_tried && map.out > 0 && map.in % map.out == 0;
   int64_t up = divides ? map.out / map.in : 1, down = multiplies ? map.in / map.out : 1;
   for (int64_t y = 0; y < map.out && (divides || multiplies); ++y) {
     int64_t cell = nearest_cell(map, map.position(y), rounding);

@@ -24,7 +24,7 @@ void set_limit(__rlimit_resource_t resource, rlim_t most) {
 
 /// Limits the address space. The sanitizers reserve more than any machine has.
 void limit_memory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef BYOC_IS_SANITIZED
   constexpr rlim_t kLeast = rlim_t{2} << 30;
   const auto bytes =
       static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));

@@ -37,7 +37,7 @@ void end_with_the_other() {
 void limit_memory(uint64_t bytes) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef BYOC_IS_SANITIZED
   rlimit limit{};
   if (bytes == 0 || ::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(bytes, limit.rlim_max);

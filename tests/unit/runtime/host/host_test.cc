@@ -67,7 +67,7 @@ TEST(HostStatus, OfWordsWithoutEndIsTheOneMadeBefore) { expect_the_one_made_befo
 
 // When allocation fails, the operator new of the sanitizers ends the process instead of throwing,
 // whatever the value of allocator_may_return_null is.
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#ifndef BYOC_IS_SANITIZED
 TEST(HostStatus, ThatFindsNoMemoryIsTheOneMadeBefore) {
   expect_the_one_made_before(uint64_t{1} << 62);
 }
