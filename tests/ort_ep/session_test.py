@@ -269,7 +269,8 @@ class Sessions(unittest.TestCase):
         path = FOLDER / "interrupt.onnx"
         path.write_bytes(model)
         program = f"""
-import numpy as np, onnxruntime as ort
+import signal, numpy as np, onnxruntime as ort
+signal.signal(signal.SIGINT, signal.default_int_handler)        # ignored in a process of the background
 ort.register_execution_provider_library("byoc", {str(BUILD / "lib/libbyoc_ort_ep.so")!r})
 options = ort.SessionOptions()
 options.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == "byoc"], {{"compiler": "llvm", "threads": "2"}})
