@@ -46,10 +46,9 @@ Status wrong_shape(const char* kind, const DLTensor& view, const NamedTensor& wa
 }  // namespace
 
 Status check_type(const char* kind, const DLTensor& view, const NamedTensor& wanted) {
-  if (view.device.device_type != kDLCPU) {
+  if (const int type = device_type_of(view.device); type != kDLCPU) {
     return refuse(kind, "data",
-                  cat("\"", wanted.name, "\" is on device ", int{view.device.device_type},
-                      ", expected the CPU's memory"));
+                  cat("\"", wanted.name, "\" is on device ", type, ", expected the CPU's memory"));
   }
   if (view.shape == nullptr && view.ndim > 0) {
     return refuse(kind, "shape",

@@ -31,7 +31,7 @@ bool is_aligned(const std::byte* data) {
   return reinterpret_cast<uintptr_t>(data) % Buffer::kAlignment == 0;
 }
 
-bool is_on_device(const DLTensor& view) { return view.device.device_type != kDLCPU; }
+bool is_on_device(const DLTensor& view) { return device_type_of(view.device) != kDLCPU; }
 
 bool is_aligned_there(const DLTensor& view) {
   return reinterpret_cast<uintptr_t>(data_of(view)) % kDeviceAlignment == 0;

@@ -176,6 +176,7 @@ def models():
     yield "pool_kernel_zero", model([node("MaxPool", kernel_shape=[0, 0])], [info("x", (1, 1, 8, 8))]), False
     yield "pool_kernel_huge", model([node("AveragePool", kernel_shape=[HUGE, HUGE])], [info("x", (1, 1, 8, 8))]), False
     yield "pool_stride_negative", model([node("MaxPool", kernel_shape=[2, 2], strides=[-1, 1])], [info("x", (1, 1, 8, 8))]), False
+    yield "conv_transpose_wide", model([node("ConvTranspose", ["x", "w"])], [info("x", (1, 4, 8, (1 << 31) + 1)), info("w", (4, 4, 3, 3))]), True
     yield "conv_transpose_output_padding_huge", model(
         [node("ConvTranspose", ["x", "w"], output_padding=[HUGE, 0])], [info("x", (1, 3, 4, 4)), info("w", (3, 2, 3, 3))]), False
     yield "lstm_hidden_huge", model([node("LSTM", ["x", "w", "r"], ["y"], hidden_size=HUGE)],

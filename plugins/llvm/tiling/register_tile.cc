@@ -53,7 +53,7 @@ std::vector<RegisterTile> good_tiles(int64_t cells, int64_t vectors, int registe
   // One cell reads each weight once, at the speed of its cache: more sums than hide the latency
   // only read from more places at once, and the hardware follows few of them.
   const int64_t most = cells == 1 ? std::min(vectors, kMostOfOneCell) : vectors;
-  for (int64_t v = 1; v <= most; ++v) {
+  for (int64_t v = 1; v <= most && v + 2 <= registers; ++v) {
     for (int64_t c = 1; c <= cells && c * v + std::min(c, v) + 1 <= registers; ++c)
       all.emplace_back(cycles_of_tiles(cells, vectors, {c, v}), RegisterTile{c, v});
   }

@@ -155,13 +155,14 @@ int64_t Plan::cells_per_channel(const Geometry& g) const {
 }
 
 Plan best_plan(const Geometry& g, const te::Target& target, size_t bytes) {
+  constexpr int64_t kMostPanels = 1 << 16;  // that are tried
   size_t axis = 0;
   while (axis + 1 < kDims && g.dims[axis].results() == 1) ++axis;
   const int64_t results = g.dims[axis].results();
   Plan best;
   for (int64_t parts = 1; parts <= results; parts = std::max(parts + 1, parts * 5 / 4)) {
     const int64_t rows = count_of(results, parts);
-    for (int64_t panels = 1; panels <= g.o; ++panels) {
+    for (int64_t panels = 1; panels <= std::min(g.o, kMostPanels); ++panels) {
       if (g.o % panels != 0) continue;
       for (const bool is_by_tap : {false, true}) {
         const Plan split{.axis = axis, .rows = rows, .outputs = g.o / panels};
