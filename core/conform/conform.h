@@ -19,6 +19,7 @@ struct Answer {
   Outcome outcome = Outcome::kPass;
   std::string reason;                 // of the outcome; with kPass a note, may be empty
   std::vector<std::string> findings;  // with kFail: all of them; the reason has the first
+  std::string cure = {};              // of this failure; empty: the check's
 };
 Answer pass(std::string note = "");
 Answer fail(std::string reason);
@@ -43,12 +44,16 @@ struct Options {
   std::map<std::string, std::map<std::string, std::string>> options;
   Level level = Level::kCore;
   uint32_t timeout_s = 10;  // seconds, for one call into the plugin
+  std::map<std::string, uint32_t> timeouts_s = {};  // of slots that have another: {"compile", 60}
   uint64_t seed = 1;
   std::vector<Example> examples = {};
   /// Called from time to time while children run, with the current work and how much of it is done
   /// (0 of 0: unknown).
   std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress;
 };
+
+/// Returns the slots that may have a time limit of their own; "open" includes loading the library.
+std::vector<std::string_view> timed_slots();
 
 class CheckContext;
 struct Check {

@@ -117,7 +117,8 @@ class RunningChild {
   bool step() {
     for (Pipe& pipe : pipes_) (void)pipe.receive();
     count_silence();
-    bool is_late = silence_ > std::chrono::seconds(limits_.timeout_s);
+    const uint32_t limit_s = limits_.timeout_of(activity_->what);
+    bool is_late = silence_ > std::chrono::seconds(limit_s);
     if (is_late) timed_out_ = true;
     if (is_late || interrupted()) kill(pid_, SIGKILL);
     if (limits_.progress)
@@ -156,6 +157,7 @@ class RunningChild {
   void finish(int status) {
     result_.item = activity_->item.load();
     result_.what = activity_->what;
+    result_.limit_s = limits_.timeout_of(result_.what);
     result_.fault = activity_->fault;
     result_.result = std::move(pipes_[0].text);
     result_.printed = std::move(pipes_[1].text);
@@ -169,7 +171,7 @@ class RunningChild {
 
   std::string defect() const {
     if (result_.end.kind == End::kInterrupted) return "interrupted";
-    if (result_.end.kind == End::kTimedOut) return cat("hung for ", limits_.timeout_s, " s");
+    if (result_.end.kind == End::kTimedOut) return cat("hung for ", result_.limit_s, " s");
     if (!result_.fault.empty()) return result_.fault;
     if (result_.end.kind == End::kSignal) return cat("crashed (", strsignal(result_.end.code), ")");
     return cat("ended the process (exit code ", result_.end.code, ")");
@@ -198,6 +200,13 @@ void wait_for_news(const Running& running) {
 }
 
 }  // namespace
+
+uint32_t ChildLimits::timeout_of(std::string_view what) const {
+  for (const auto& [begin, limit_s] : timeouts_s) {
+    if (what.starts_with(begin)) return limit_s;
+  }
+  return timeout_s;
+}
 
 std::vector<ChildResult> run_in_children(const ChildLimits& limits, size_t count, uint32_t jobs,
                                          const Work& work) {

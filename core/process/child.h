@@ -16,18 +16,23 @@ struct ChildLimits {
   /// Seconds without a call of `doing`. Time in which the parent does not run either, because the
   /// machine sleeps or a shell has stopped both, does not count.
   uint32_t timeout_s = 10;
+  /// Limits of activities whose text begins so, in place of timeout_s: {"compile, ", 60}.
+  std::vector<std::pair<std::string, uint32_t>> timeouts_s = {};
   bool captures_output = true;  // false: children print to the stdout and stderr of this process
   /// Called about 20 times per second with the contents of the child's Activity.
   std::function<void(std::string_view what, uint64_t done, uint64_t total)> progress = {};
+
+  uint32_t timeout_of(std::string_view what) const;
 };
 
 struct ChildResult {
   bool finished = false;  // the work returned
   std::string result;     // the lines sent, then the return value of the work
   End end;
-  std::string defect;   // empty when finished; "crashed (Segmentation fault) while ..."
-  std::string printed;  // the first 4 KiB of stdout and stderr
-  uint64_t item = 0;    // of the last call of progress_to
+  std::string defect;    // empty when finished; "crashed (Segmentation fault) while ..."
+  std::string printed;   // the first 4 KiB of stdout and stderr
+  uint32_t limit_s = 0;  // of the activity at the end
+  uint64_t item = 0;     // of the last call of progress_to
   std::string what, fault;
 };
 

@@ -42,9 +42,9 @@ TEST(CheckPluginCommand, RunsTheChosenGroupsByNumberOrName) {
   EXPECT_THAT(ran.out, HasSubstr("1 static\n"));
   EXPECT_THAT(ran.out, Not(HasSubstr("2 load\n")));
   EXPECT_THAT(ran.out, HasSubstr("3 table\n"));
-  ran = byoc("check-plugin " + plugin + " --group 1,10");
+  ran = byoc("check-plugin " + plugin + " --group 1,12");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"10\""));
+  EXPECT_THAT(ran.err, HasSubstr("--group: there is no group \"12\""));
 }
 
 // A check of another group that the chosen ones need, and that failed, is named and counts.
@@ -65,6 +65,14 @@ TEST(CheckPluginCommand, TellsWrongUse) {
   Ran other = byoc("check-plugin " + fault_path("unruly_none") + " --plugin-option onednn.x=1");
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("--plugin-option is for \"onednn\", the plugin is \"example\""));
+  for (const char* wrong : {"0", "x", "compile=", "compile=0", "compile=1s"}) {
+    Ran ran = byoc("check-plugin " + fault_path("unruly_none") + " --timeout " + wrong);
+    EXPECT_EQ(ran.code, 2) << wrong;
+    EXPECT_THAT(ran.err, HasSubstr("--timeout expects seconds, at least 1, or SLOT=SECONDS"));
+  }
+  Ran slot = byoc("check-plugin " + fault_path("unruly_none") + " --timeout compiling=5");
+  EXPECT_EQ(slot.code, 2);
+  EXPECT_THAT(slot.err, HasSubstr("there is no slot \"compiling\"; slots are open, judge, "));
   Ran missing = byoc("check-plugin /nowhere/libx.so");
   EXPECT_EQ(missing.code, 1);
   EXPECT_THAT(missing.err, HasSubstr("cannot read /nowhere/libx.so"));

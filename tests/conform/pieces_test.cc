@@ -46,17 +46,26 @@ struct Wrong {
   const char* fault;
   const char* check;
   const char* reason;
+  const char* cure;
+  const char* arguments = "";
 };
 
 TEST(Pieces, EachFaultFailsItsOwnCheck) {
-  for (const Wrong& wrong : {Wrong{"pieces_gelu", "composites", "pieces.gelu as"},
-                             Wrong{"pieces_norm", "composites", "pieces.layer_norm as"},
-                             Wrong{"pieces_leaks", "memory", "each run keeps 655"},
-                             Wrong{"pieces_sleeps", "time", ": a run takes 8"},
-                             Wrong{"pieces_throws", "composites", "the chip is on fire"}}) {
-    const Json json = checked_pieces(wrong.fault);
+  for (const Wrong& wrong :
+       {Wrong{"pieces_gelu", "composites", "pieces.gelu as", "compute every op of the body"},
+        Wrong{"pieces_norm", "composites", "pieces.layer_norm as", "compute every op of the body"},
+        Wrong{"pieces_leaks", "memory", "each run keeps 655", "free what run allocates"},
+        Wrong{"pieces_sleeps", "time", ": a run takes 8", "wait by no sleep"},
+        Wrong{"pieces_throws", "composites", "the chip is on fire", "refuse in judge"},
+        Wrong{"pieces_hangs", "composites", "hung for 1 s while run, pieces.",
+              "end the call; one that needs longer gets it by --timeout run=6", "--timeout 1"},
+        Wrong{"pieces_crashes", "composites", "crashed (Aborted) while run, pieces.",
+              "find the line in a debugger: gdb"}}) {
+    const Json json = checked_pieces(wrong.fault, wrong.arguments);
     EXPECT_THAT(failed(json), ElementsAre(wrong.check)) << wrong.fault << json.dump(1);
-    EXPECT_THAT(row(json, wrong.check)["reason"].get<std::string>(), HasSubstr(wrong.reason));
+    const Json found = row(json, wrong.check);
+    EXPECT_THAT(found["reason"].get<std::string>(), HasSubstr(wrong.reason));
+    EXPECT_THAT(found["cure"].get<std::string>(), HasSubstr(wrong.cure));
   }
 }
 
@@ -69,6 +78,14 @@ TEST(Pieces, ADeclineInCompileFailsNothingAndIsNamed) {
   EXPECT_THAT(ran.out, HasSubstr("not run: no kernel of pieces.gelu pieces.layer_norm; --example"));
   EXPECT_EQ(byoc(command + "--all-patterns").code, 1);
   EXPECT_THAT(byoc(command + "-q").out, Not(HasSubstr("fail ")));
+}
+
+TEST(Pieces, ASlotMayHaveMoreTime) {
+  const Json late = checked_pieces("pieces_compiles_long", "--timeout 1");
+  EXPECT_THAT(failed(late), Contains("compiles")) << late.dump(1);
+  EXPECT_THAT(row(late, "compiles")["cure"].get<std::string>(), HasSubstr("--timeout compile=6"));
+  const Json good = checked_pieces("pieces_compiles_long", "--timeout 1 --timeout compile=10");
+  EXPECT_THAT(failed(good), IsEmpty()) << good.dump(1);
 }
 
 // GELU between other ops, which the plugin does not take.

@@ -21,6 +21,8 @@ struct Arrangement {
   bool offset = false, strided_inputs = false, strided_outputs = false, special = false;
   int in_place = -1;  // which declared pair shares memory
   bool spans = false;
+  bool other_values = false;  // than the first run
+  bool large_values = false;  // far from 0
 };
 /// Holds the memory of one argument and the view that the plugin gets.
 class Argument {

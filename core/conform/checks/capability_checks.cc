@@ -63,7 +63,7 @@ std::vector<Candidate> candidates(const CheckContext& context, const LoadedPlugi
   std::vector<Candidate> out;
   for (const OpDef* op : ops_to_check()) {
     process::doing(cat("making candidates of ", op->name));
-    for (const Program& program : programs_of(*op, Level::kCore)) {
+    for (const Program& program : kept_programs_of(*op, Level::kCore)) {
       auto pattern = pattern_of(tested, program.module);
       if (pattern) out.push_back({program.label, candidate_json(program.module), *pattern});
     }

@@ -8,12 +8,12 @@
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/base/size_expression.h"
-#include "byoc/op/evaluate.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/checks/argument.h"
 #include "core/conform/checks/compare.h"
 #include "core/conform/checks/recorded_spans.h"
 #include "core/conform/context/device_run.h"
+#include "core/conform/context/reference.h"
 #include "core/conform/context/watched_runs.h"
 #include "core/conform/process/process_state.h"
 #include "runtime/guard/guarded_memory.h"
@@ -21,8 +21,6 @@
 
 namespace byoc::conform {
 namespace {
-
-using Buffers = std::vector<std::shared_ptr<const Buffer>>;
 
 // Tensors that end at a guard page come first; those of the others begin at one.
 const Arrangement kPlain = {"", nullptr, Placement::kAtEnd};
@@ -36,7 +34,12 @@ const Arrangement kOthers[] = {
     {.name = "strided outputs", .check = "strided", .strided_outputs = true},
     {.name = "NaN, infinities and denormals", .check = "special", .special = true},
     {.name = "spans requested", .check = "spans", .spans = true},
+    {.name = "another run with other values", .check = "other_values", .other_values = true},
+    {.name = "values far from 0", .check = "large_values", .large_values = true},
 };
+
+constexpr const char* kRunFails =
+    "run what compile has accepted; refuse in judge, or decline in compile, what run cannot do";
 
 class FunctionTestRun {
  public:
@@ -56,6 +59,10 @@ class FunctionTestRun {
   }
 
  private:
+  void report(std::string_view check, std::string text, std::string cure = "") const {
+    report_({std::string(check), std::move(text), std::move(cure)});
+  }
+
   /// Makes later runs those of `main` of this module.
   void use(const IRModule& reference) {
     reference_ = &reference;
@@ -79,18 +86,20 @@ class FunctionTestRun {
 
   /// Reports what the pages around tensors of the host have not caught.
   void report_guarded() {
-    report_("inputs", "");
-    report_("guards", "");
-    if (module_.kernels()[0].workspace_bytes > 0) report_("workspace", "");
+    report("inputs", "");
+    report("guards", "");
+    if (module_.kernels()[0].workspace_bytes > 0) report("workspace", "");
   }
 
   void try_others() {
-    report_("outputs", "");
+    report("outputs", "");
     if (!is_on_device()) report_guarded();
-    if (has_constants()) report_("constants", "");
+    if (has_constants()) report("constants", "");
     for (const Arrangement& how : kOthers) {
       if (how.special && !can_be_special()) continue;
-      if (is_on_device() && !how.special) continue;  // it gets tensors that are compact and aligned
+      if (how.large_values && !can_be_large()) continue;
+      const bool is_about_memory = !how.special && !how.other_values && !how.large_values;
+      if (is_on_device() && is_about_memory) continue;  // it gets compact and aligned tensors
       if ((how.strided_inputs || how.strided_outputs) && is_empty_) continue;
       (void)try_in(how);
     }
@@ -119,7 +128,7 @@ class FunctionTestRun {
     auto loaded = load_function(tested_, test_.label, test_.compiled, test_.point_json);
     declined_ = loaded.status().code() == Code::kDeclined;
     if (declined_) return false;
-    report_("compiles", loaded.ok() ? "" : cat(test_.label, ": ", loaded.status().message()));
+    report("compiles", loaded.ok() ? "" : cat(test_.label, ": ", loaded.status().message()));
     if (loaded.ok()) module_ = *std::move(loaded);
     return loaded.ok();
   }
@@ -133,49 +142,38 @@ class FunctionTestRun {
                        [&](TypeId type) { return is_real(type) || type->dtype == DType::kBool; });
   }
 
-  Buffers values(bool special) const {
+  /// Returns true when some operand may have any values of its type, and the results are compared
+  /// at their own size: the result of several ops may be a small difference of large values.
+  bool can_be_large() const {
+    if (is_empty_ || test_.is_chain) return false;
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      if (large_domain(*inputs_[k], test_.domains[k], test_.is_exact)) return true;
+    }
+    return false;
+  }
+
+  Buffers values(const Arrangement& how) const {
+    constexpr uint64_t kOthers = uint64_t{1} << 32;
+    const uint64_t seed = how.other_values ? seed_ + kOthers : seed_;
     Buffers out;
     for (size_t k = 0; k < inputs_.size(); ++k) {
-      bool here = special && (test_.is_exact || k == 0);
+      const bool here = how.special && (test_.is_exact || k == 0);
+      Domain domain = test_.domains[k];
+      if (how.large_values)
+        domain = large_domain(*inputs_[k], domain, test_.is_exact).value_or(domain);
       out.push_back(Buffer::make(static_cast<size_t>(*size_bytes(*inputs_[k])), [&](std::byte* to) {
-        fill(to, *inputs_[k], test_.domains[k], seed_ + k, here ? test_.special : Special::kNone);
+        fill(to, *inputs_[k], domain, seed + k, here ? test_.special : Special::kNone);
       }));
     }
     return out;
   }
 
-  /// Returns the results of the ops' reference kernels.
-  Result<Buffers> reference_results(const Buffers& given) const {
-    std::vector<Buffers> values(main_->nodes.size());
-    for (uint32_t n = 0; n < main_->nodes.size(); ++n) {
-      const Node& node = main_->nodes[n];
-      if (n < given.size()) {
-        values[n] = {given[n]};
-      } else if (auto* constant = std::get_if<Constant>(&node.kind)) {
-        values[n] = {reference_->constants.at(constant->data->key())};
-      } else {
-        const Call& call = std::get<Call>(node.kind);
-        std::vector<TypeId> in, out;
-        std::vector<const Buffer*> data;
-        for (ValueId arg : main_->args(node)) {
-          in.push_back(main_->type(arg));
-          data.push_back(values[arg.node][arg.output].get());
-        }
-        for (size_t k = 0; k < node.types.size(); ++k) out.push_back(node.types[k]);
-        BYOC_TRY(values[n], evaluate(*call.op, *call.attrs, in, out, data));
-      }
-    }
-    Buffers results;
-    for (ValueId result : main_->results) results.push_back(values[result.node][result.output]);
-    return results;
-  }
-
   /// Runs the function in this arrangement. Returns true when nothing is wrong.
   bool try_in(const Arrangement& how) {
-    Buffers given = values(how.special);
+    Buffers given = values(how);
     process::doing(cat("the reference kernel, ", test_.label));
     const uint64_t begin_ns = now_ns();
-    auto expected = reference_results(given);
+    auto expected = reference_results(*reference_, given);
     const uint64_t reference_ns = now_ns() - begin_ns;
     if (!expected.ok()) return false;  // the reference has no such kernel
     std::vector<std::unique_ptr<Argument>> args = arguments(how, given);
@@ -195,13 +193,15 @@ class FunctionTestRun {
     Status status = run_kernel(how, call, recorded_any);
     bool may_refuse = how.strided_inputs || how.strided_outputs;
     std::string check = how.check ? how.check : is_empty_ ? "empty" : test_.value_check;
-    if (!how.spans || recorded_any) report_(check, "");
+    if (!how.spans || recorded_any) report(check, "");
     if (!status.ok()) {
-      if (!may_refuse) report_(check, cat(labelled(how), "run fails: ", status.message()));
+      if (!may_refuse)
+        report(check, cat(labelled(how), "run fails: ", status.message()),
+               check == test_.value_check ? kRunFails : "");
       return false;
     }
     if (workspace.changed_margin() != nullptr)
-      report_("workspace", cat(labelled(how), "it writes outside of the workspace"));
+      report("workspace", cat(labelled(how), "it writes outside of the workspace"));
     if (!compare_outputs(how, check, args, *expected)) return false;
     if (test_.is_watched && &how == &kPlain) watch(call, static_cast<double>(reference_ns));
     return true;
@@ -212,13 +212,13 @@ class FunctionTestRun {
     begin_activity("run again and again", kPlain);
     const WatchedRuns seen = watch_runs(
         [&] { return conform::run_kernel(tested_, module_.kernels()[0], n_in(), call); });
-    report_("memory", seen.kept_bytes == 0
-                          ? ""
-                          : cat(test_.label, ": each run keeps ", seen.kept_bytes, " bytes"));
-    report_("time", seen.is_slow(reference_ns)
-                        ? cat(test_.label, ": a run takes ", seen.run_ns / 1e6,
-                              " ms, that of the reference kernels ", reference_ns / 1e6)
-                        : "");
+    report("memory", seen.kept_bytes == 0
+                         ? ""
+                         : cat(test_.label, ": each run keeps ", seen.kept_bytes, " bytes"));
+    report("time", seen.is_slow(reference_ns)
+                       ? cat(test_.label, ": a run takes ", seen.run_ns / 1e6,
+                             " ms, that of the reference kernels ", reference_ns / 1e6)
+                       : "");
   }
 
   Status run_kernel(const Arrangement& how, byoc_call& call, bool& recorded_any) {
@@ -227,10 +227,10 @@ class FunctionTestRun {
     RecordedSpans spans(call, how.spans);
     Status status = conform::run_kernel(tested_, module_.kernels()[0], n_in(), call);
     for (const std::string& defect : spans.defects(graph_nodes_))
-      report_("spans", labelled(how) + defect);
+      report("spans", labelled(how) + defect);
     recorded_any = spans.has_any();
     if (float_mode() != mode)
-      report_("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
+      report("surroundings", cat(labelled(how), "run leaves the floating-point mode changed"));
     std::fesetenv(FE_DFL_ENV);
     return status;
   }
@@ -272,7 +272,7 @@ class FunctionTestRun {
       size_t place = inputs_.size() + k;
       const Argument& argument = *args[shared(how, place)];
       if (!argument.gaps_are_whole()) {
-        report_("guards", cat(labelled(how), "it writes outside of output ", k));
+        report("guards", cat(labelled(how), "it writes outside of output ", k));
         return false;
       }
       std::vector<std::byte> got = argument.read();
@@ -280,10 +280,10 @@ class FunctionTestRun {
           compare(*outputs_[k], got.data(), expected[k]->data(), kFill, test_.is_exact,
                   test_.is_chain ? rounding_of_chain(outputs_[k]->dtype) : 0);
       std::string which = outputs_.size() > 1 ? cat("output ", k, " ") : "";
-      if (!found.difference.empty()) report_(check, cat(labelled(how), which, found.difference));
+      if (!found.difference.empty()) report(check, cat(labelled(how), which, found.difference));
       else if (found.unwritten >= 0)
-        report_("outputs", cat(labelled(how), "it leaves element ", found.unwritten, " of output ",
-                               k, " ", outputs_[k], " unwritten"));
+        report("outputs", cat(labelled(how), "it leaves element ", found.unwritten, " of output ",
+                              k, " ", outputs_[k], " unwritten"));
       if (!found.difference.empty() || found.unwritten >= 0) return false;
     }
     return true;

@@ -32,8 +32,12 @@ struct FunctionTest {
   std::vector<OpenRun> runs = {};    // of a function with open sizes, which is plain, in this order
 };
 
-/// Receives the name of a check and what was found for it; an empty finding is a pass.
-using ReportFinding = std::function<void(std::string_view check, const std::string& finding)>;
+/// A result for a check; an empty text is a pass.
+struct Finding {
+  std::string check, text;
+  std::string cure = {};  // of this finding; empty: the check's
+};
+using ReportFinding = std::function<void(Finding)>;
 /// Compiles and loads `main` of a module. Errors: kDeclined, and those of both, with the slot.
 Result<LoadedModule> load_function(const LoadedPlugin& tested, const std::string& label,
                                    const IRModule& module, const std::string& point_json = {});

@@ -35,10 +35,10 @@ Findings for_samples(const CheckContext& context, const LoadedPlugin& tested, si
   std::map<std::string, size_t> kinds;
   size_t used = 0;
   for (const OpDef* op : ops_to_check()) {
-    for (Program& program : programs_of(*op, context.options().level)) {
+    for (const Program& program : kept_programs_of(*op, context.options().level)) {
       if (used == most) return findings;
       if (verdict_on(tested, program).accept == Verdict::kNo) continue;
-      Sample sample{std::move(program), {}, {}};
+      Sample sample{program, {}, {}};
       sample.function = compile_function(sample.program.module, "conform_0");
       process::doing(cat("knobs, ", sample.program.label));
       Result<std::string> text = space_text(tested, sample.function);
@@ -134,10 +134,9 @@ Answer check_points(CheckContext& context) {
           test.point_json = tune::print(point);
           test.is_plain = true;
           FunctionTestEnd end =
-              run_function_test(tested, test, context.options().seed,
-                                [&](std::string_view, const std::string& finding) {
-                                  if (!finding.empty()) out.push_back(finding);
-                                });
+              run_function_test(tested, test, context.options().seed, [&](const Finding& finding) {
+                if (!finding.text.empty()) out.push_back(finding.text);
+              });
           if (end == FunctionTestEnd::kDeclined) out.push_back(cat(test.label, ": is declined"));
         }
       });

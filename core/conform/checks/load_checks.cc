@@ -11,6 +11,7 @@
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
 #include "core/conform/context/check_context.h"
+#include "core/conform/context/ends.h"
 #include "core/conform/context/load_facts.h"
 #include "core/conform/process/needed.h"
 #include "core/conform/process/process_state.h"
@@ -114,7 +115,11 @@ Answer check_dependencies(CheckContext& context) {
 
 Answer check_opens(CheckContext& context) {
   const LoadFacts& facts = context.load_facts();
-  if (!facts.defect.empty()) return fail(facts.defect);
+  if (!facts.defect.empty()) {
+    Answer answer = fail(facts.defect);
+    answer.cure = facts.cure;
+    return answer;
+  }
   return facts.error.empty() ? pass() : fail(facts.error);
 }
 
@@ -182,6 +187,7 @@ const LoadFacts& CheckContext::load_facts() {
   std::string id = manifest().ok() ? manifest()->id : "plugin";
   process::ChildResult child = in_child([&] { return probe(*this, id); });
   facts.defect = child.defect;
+  if (!child.finished) facts.cure = cure_of(child);
   facts.printed = child.printed;
   auto json = parse_json(child.result);
   if (!child.finished || !json.ok()) return facts;

@@ -8,6 +8,7 @@
 #include "core/conform/checks/function_test.h"
 #include "core/conform/checks/taken_sample.h"
 #include "core/conform/context/check_context.h"
+#include "core/conform/context/ends.h"
 #include "core/conform/examples/example_functions.h"
 #include "core/conform/process/process_state.h"
 #include "core/process/child.h"
@@ -22,8 +23,17 @@ constexpr int kMaxRestarts = 16;
 /// an example.
 constexpr size_t kStyled = 8, kExampleFunctions = 256;
 
-/// Runs the sweep in a child, which sends lines: "check\tfinding", "accepted\top\tdtype",
-/// "refused\top", "declined\t", "ran\tpattern\tkernels".
+/// Writes a finding as "check\ttext" or "check\ttext\tcure".
+std::string line_of(const Finding& found) {
+  std::string text = found.text;
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return cat(found.check, "\t", text, found.cure.empty() ? "" : "\t", found.cure);
+}
+
+/// Runs the sweep in a child, which sends lines: those of findings, "accepted\top\tdtype",
+/// "refused\top", "declined\t", "ran\tpattern\tkernels", and "testing\tcheck" before a function
+/// whose values decide that check.
 class SweepChild {
  public:
   SweepChild(const CheckContext& context, LoadedPlugin tested, uint64_t first)
@@ -61,6 +71,14 @@ class SweepChild {
     return text;
   }
 
+  /// Begins the samples of an op, of a style of a pattern, or of an example. A block has numbers of
+  /// its own: items keep theirs where an earlier child has ended a block before its last one.
+  /// Returns false when an earlier child has done all of it.
+  bool begin_block() {
+    constexpr int kBits = 16;
+    item_ = ++block_ << kBits;
+    return (block_ + 1) << kBits > first_;
+  }
   /// Counts items, in a fixed order. Returns false for those that an earlier child has done.
   bool is_next() {
     ++item_;
@@ -69,22 +87,32 @@ class SweepChild {
   }
 
   void sweep_op(const OpDef& op) {
+    if (!begin_block()) return;
     process::doing(cat("making programs of ", op.name));
-    auto programs = programs_of(op, context_.options().level);
-    for (const Program& program : programs) {
-      if (is_next()) try_program(program, false);
+    bool has_repeated = false;
+    for (const Program& program : kept_programs_of(op, context_.options().level)) {
+      if (is_next()) try_program(program);
       if (program.domains.size() > 1 && is_next())
-        try_program(with_constants(program, context_.options().seed), true);
+        try_variant(with_constants(program, context_.options().seed));
+      const auto repeated = has_repeated ? std::nullopt : with_repeated_operand(program);
+      has_repeated = has_repeated || repeated;
+      if (repeated && is_next()) try_variant(*repeated);
     }
   }
 
-  void try_program(const Program& program, bool has_constants) {
-    bool taken = verdict_on(tested_, program).accept != Verdict::kNo;
-    if (!has_constants) {
-      if (taken) process::send_line(cat("accepted\t", program.op->name, "\t", program.dtype));
-      else process::send_line(cat("refused\t", program.op->name));
-    }
-    if (!taken) return;
+  /// Runs the op as it is, and counts it.
+  void try_program(const Program& program) {
+    const bool taken = verdict_on(tested_, program).accept != Verdict::kNo;
+    if (taken) process::send_line(cat("accepted\t", program.op->name, "\t", program.dtype));
+    else process::send_line(cat("refused\t", program.op->name));
+    if (taken) run_program(program);
+  }
+
+  void try_variant(const Program& program) {
+    if (verdict_on(tested_, program).accept != Verdict::kNo) run_program(program);
+  }
+
+  void run_program(const Program& program) {
     FusionKind kind = program.op->kind;
     FunctionTest test{program.label, program.module, program.module, program.domains, "values"};
     test.special = most_special(*program.op);
@@ -102,15 +130,14 @@ class SweepChild {
 
   /// Returns whether the kernel was run.
   bool run(const FunctionTest& test) {
+    process::send_line(cat("testing\t", test.value_check));
     std::string text;
     bool has_run = false;
-    FunctionTestEnd end =
-        run_function_test(tested_, test, context_.options().seed + item_,
-                          [&](std::string_view check, std::string finding) {
-                            has_run = has_run || check == test.value_check;
-                            std::replace(finding.begin(), finding.end(), '\n', ' ');
-                            text += cat(text.empty() ? "" : "\n", check, "\t", finding);
-                          });
+    FunctionTestEnd end = run_function_test(tested_, test, context_.options().seed + item_,
+                                            [&](const Finding& found) {
+                                              has_run = has_run || found.check == test.value_check;
+                                              text += cat(text.empty() ? "" : "\n", line_of(found));
+                                            });
     if (end == FunctionTestEnd::kDeclined) text = "declined\t";
     if (!text.empty()) process::send_line(text);
     return has_run;
@@ -120,23 +147,24 @@ class SweepChild {
     const PluginPattern& row = tested_.plugin->patterns()[index];
     auto pattern = Pattern::parse(row.dag_json);
     if (!pattern.ok() || pattern->max_ops() < 2) return;
-    size_t count = context_.is_full() ? 64 : 16;
-    process::doing(cat("making instances of pattern ", row.name));
-    for (Instance& instance : instances_of(*pattern, context_.options().seed, 4 * count, count)) {
-      if (instance.ops > 1 && is_next()) (void)try_instance(row, instance);
-    }
-    sweep_style(row, *pattern, {.repeats_operands = true}, count);
+    const size_t count = context_.is_full() ? 64 : 16;
+    const size_t most = context_.is_full() ? 64 : kStyled;
+    sweep_style(row, *pattern, {}, 4 * count, most);
+    sweep_style(row, *pattern, {.repeats_operands = true}, count, kStyled);
     if (has_constants(*pattern))
-      sweep_style(row, *pattern, {.has_exporter_values = true}, 64 * count);
+      sweep_style(row, *pattern, {.has_exporter_values = true}, 64 * count, kStyled);
   }
 
-  /// Runs some of the graphs of a style that judge accepts.
+  /// Makes graphs of a style, and runs those that judge accepts, at most `most` of them.
   void sweep_style(const PluginPattern& row, const Pattern& pattern, InstanceStyle style,
-                   size_t tries) {
+                   size_t tries, size_t most) {
+    if (!begin_block()) return;
+    process::doing(cat("making instances of pattern ", row.name));
     size_t runs = 0;
-    for (Instance& instance : instances_of(pattern, context_.options().seed, tries, tries, style)) {
-      if (instance.ops > 1 && is_next() && runs < kStyled) runs += try_instance(row, instance);
-    }
+    for_instances_of(pattern, context_.options().seed, tries, style, [&](const Instance& instance) {
+      if (instance.ops > 1 && is_next()) runs += try_instance(row, instance);
+      return runs < most;
+    });
   }
 
   /// Returns whether a kernel was run.
@@ -162,6 +190,7 @@ class SweepChild {
   }
 
   void sweep_example(const Example& example) {
+    if (!begin_block()) return;
     process::doing(cat("partitioning the example ", example.name));
     auto functions = example_functions(tested_, example, kExampleFunctions);
     if (!functions.ok())
@@ -185,13 +214,13 @@ class SweepChild {
 
   const CheckContext& context_;
   LoadedPlugin tested_;
-  uint64_t first_, item_ = 0, done_ = 0, total_ = 0;
+  uint64_t first_, block_ = 0, item_ = 0, done_ = 0, total_ = 0;
   std::set<const void*> watched_;  // ops and patterns of which a kernel was run many times
   ProcessState before_ = read_process_state();
 };
 
-/// Returns the check that fails, given how the child ended.
-std::string_view check_of(const process::ChildResult& child) {
+/// Returns the check that fails, given how the child ended, and the check of the last function.
+std::string_view check_of(const process::ChildResult& child, std::string_view tested) {
   auto has = [&](std::string_view part) { return child.fault.find(part) != std::string::npos; };
   auto doing_it = [&](std::string_view part) { return child.what.find(part) != std::string::npos; };
   if (has("the workspace")) return "workspace";
@@ -199,14 +228,16 @@ std::string_view check_of(const process::ChildResult& child) {
   if (has("wrote to input")) return "inputs";
   if (!child.fault.empty()) return "guards";
   if (doing_it("aligned to their elements")) return "misaligned";
-  return doing_it("run,") ? "values" : "compiles";
+  return doing_it("run,") && !tested.empty() ? tested : "compiles";
 }
 
 void read_line(std::string_view line, SweepResult& out) {
   size_t tab = std::min(line.find('\t'), line.size());
   std::string check(line.substr(0, tab));
   std::string rest(line.substr(std::min(tab + 1, line.size())));
-  if (check == "declined") {
+  if (check == "testing") {
+    out.tested = rest;
+  } else if (check == "declined") {
     ++out.declined;
   } else if (check == "ran") {
     const size_t split = rest.find('\t');
@@ -223,7 +254,8 @@ void read_line(std::string_view line, SweepResult& out) {
   } else if (rest.empty()) {
     ++out.tried[check];
   } else {
-    out.findings[check].push_back(rest);
+    tab = std::min(rest.find('\t'), rest.size());
+    out.add(check, rest.substr(0, tab), rest.substr(std::min(tab + 1, rest.size())));
   }
 }
 
@@ -254,7 +286,7 @@ const SweepResult& CheckContext::sweep() {
       sweep_->findings["surroundings"].push_back(cat("prints \"", line, "\"; use the host's log"));
     }
     if (child.finished) return *sweep_;
-    sweep_->findings[std::string(check_of(child))].push_back(child.defect);
+    sweep_->add(std::string(check_of(child, sweep_->tested)), child.defect, cure_of(child));
     if (child.item <= first) break;  // it did not come to a sample at all
     first = child.item;
   }

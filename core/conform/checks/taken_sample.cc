@@ -11,7 +11,7 @@ namespace {
 std::optional<Program> first_op(const LoadedPlugin& tested) {
   std::optional<Program> found;
   for (const OpDef* op : ops_to_check()) {
-    for (Program& program : programs_of(*op, Level::kCore)) {
+    for (const Program& program : kept_programs_of(*op, Level::kCore)) {
       bool is_empty =
           *num_elements(program.module.function("main").nodes.back().types[0]->shape) == 0;
       if (is_empty) continue;
@@ -19,7 +19,7 @@ std::optional<Program> first_op(const LoadedPlugin& tested) {
       bool has_constants = !constant.module.constants.empty();
       if (has_constants && verdict_on(tested, constant).accept != Verdict::kNo) return constant;
       if (found || verdict_on(tested, program).accept == Verdict::kNo) continue;
-      found = std::move(program);
+      found = program;
     }
   }
   return found;

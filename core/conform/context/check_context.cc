@@ -8,6 +8,7 @@
 #include "byoc/base/clock.h"
 #include "byoc/base/json.h"
 #include "byoc/plugin/manifest.h"
+#include "core/conform/context/ends.h"
 #include "core/conform/context/load_facts.h"
 #include "core/conform/context/sweep_result.h"
 #include "core/conform/samples/samples.h"
@@ -16,9 +17,9 @@
 namespace byoc::conform {
 namespace {
 
-constexpr Group kGroups[] = {{1, "static"},     {2, "load"},        {3, "table"},
-                             {4, "capability"}, {5, "correctness"}, {6, "knobs"},
-                             {7, "groups"},     {8, "open"},        {9, "device"}};
+constexpr Group kGroups[] = {{1, "static"},      {2, "load"},  {3, "table"},  {4, "capability"},
+                             {5, "correctness"}, {6, "knobs"}, {7, "groups"}, {8, "open"},
+                             {9, "device"},      {10, "use"}};
 
 std::vector<std::string_view> words(std::string_view text) {
   std::vector<std::string_view> out;
@@ -97,6 +98,16 @@ class Runner {
   std::map<std::string_view, Finished> finished_;
 };
 
+/// Makes the samples that children of these groups use, once and not in each child.
+void make_samples(Level level, std::span<const int> groups) {
+  constexpr int kFirstWithSamples = 3;
+  if (std::ranges::none_of(groups, [](int group) { return group >= kFirstWithSamples; })) return;
+  for (const OpDef* op : ops_to_check()) {
+    (void)kept_programs_of(*op, Level::kCore);
+    (void)kept_programs_of(*op, level);
+  }
+}
+
 Status check_option_ids(CheckContext& context) {
   for (const auto& [id, values] : context.options().options) {
     if (!context.manifest().ok() || context.manifest()->id == id) continue;
@@ -109,8 +120,13 @@ Status check_option_ids(CheckContext& context) {
 
 }  // namespace
 
-Answer pass(std::string note) { return {Outcome::kPass, std::move(note), {}}; }
+Answer pass(std::string note) { return {Outcome::kPass, std::move(note)}; }
 Answer fail(std::string reason) { return {Outcome::kFail, reason, {reason}}; }
+Answer unfinished(const process::ChildResult& child) {
+  Answer out = fail(child.defect);
+  out.cure = cure_of(child);
+  return out;
+}
 Answer skip(std::string reason) { return {Outcome::kSkip, std::move(reason), {}}; }
 Answer judged_by(std::vector<std::string> findings, std::string note) {
   if (findings.empty()) return pass(std::move(note));
@@ -156,8 +172,7 @@ const Result<PluginManifest>& CheckContext::manifest() {
 }
 
 process::ChildResult CheckContext::in_child(const std::function<std::string()>& work) const {
-  return process::run_in_child({.timeout_s = options_.timeout_s, .progress = options_.progress},
-                               work);
+  return process::run_in_child(limits_of(options_), work);
 }
 
 Answer CheckContext::judged_in_child(const std::function<std::vector<std::string>()>& work) const {
@@ -169,7 +184,7 @@ Answer CheckContext::judged_in_child(const std::function<std::vector<std::string
     }
     return text;
   });
-  if (!child.finished) return fail(child.defect);
+  if (!child.finished) return unfinished(child);
   return judged_by(lines(child.result));
 }
 
@@ -178,7 +193,7 @@ std::span<const Check> all_checks() {
     auto* checks = new std::vector<Check>;
     for (auto rows :
          {static_checks(), load_checks(), table_checks(), capability_checks(), correctness_checks(),
-          knob_checks(), group_checks(), open_checks(), device_checks()})
+          knob_checks(), group_checks(), open_checks(), device_checks(), use_checks()})
       checks->insert(checks->end(), rows.begin(), rows.end());
     return checks;
   }();
@@ -192,6 +207,7 @@ Result<Outcomes> run_checks(const Options& options, std::span<const int> groups,
   process::catch_interrupts();
   CheckContext context(options);
   BYOC_TRY_STATUS(check_option_ids(context));
+  make_samples(options.level, groups);
   Runner runner(context);
   Outcomes out;
   auto is_wanted = [&](const Check& check) {

@@ -30,6 +30,7 @@ class CheckContext {
   const Result<PluginManifest>& manifest();
   const LoadFacts& load_facts();  // load_checks.cc
   const SweepResult& sweep();     // sweep.cc
+  const SweepResult& use();       // use/use_model.cc
   /// Returns the result of sweep; null when no check has called it.
   const SweepResult* finished_sweep() const { return sweep_.get(); }
 
@@ -43,9 +44,11 @@ class CheckContext {
   std::optional<Result<ElfImage>> elf_;
   std::optional<Result<PluginManifest>> manifest_;
   std::unique_ptr<LoadFacts> load_facts_;
-  std::unique_ptr<SweepResult> sweep_;
+  std::unique_ptr<SweepResult> sweep_, use_;
 };
 
+/// Fails with the way that a child ended before its work did, and the cure for it.
+Answer unfinished(const process::ChildResult& child);
 /// Returns the message and the help of `status` on one line.
 std::string sentence(const Status& status);
 /// Return the checks of each group; each function is in the file of that name.
@@ -58,5 +61,6 @@ std::span<const Check> knob_checks();
 std::span<const Check> group_checks();
 std::span<const Check> open_checks();
 std::span<const Check> device_checks();
+std::span<const Check> use_checks();
 
 }  // namespace byoc::conform

@@ -8,6 +8,7 @@ namespace byoc::conform {
 
 struct LoadFacts {
   std::string defect;  // the way the child ended, when it did not finish
+  std::string cure;    // for that
   std::string error;   // of loading or of the entry
   std::string printed;
   std::map<std::string, std::string> changed;  // "threads" -> what was changed

@@ -43,6 +43,7 @@ PassContext pass_context(const LoadedPlugin& tested) {
   PassContext context;
   context.plugins = tested.set;
   context.compilers = {tested.plugin->id()};
+  context.judge_cache = tested.judges;
   return context;
 }
 
@@ -95,11 +96,11 @@ std::optional<uint32_t> pattern_of(const LoadedPlugin& tested, const IRModule& m
   const Function& main = module.function("main");
   UseCounts uses(main);
   auto root = static_cast<uint32_t>(main.nodes.size() - 1);
-  for (uint32_t k = 0; k < tested.plugin->patterns().size(); ++k) {
-    auto pattern = Pattern::parse(tested.plugin->patterns()[k].dag_json);
-    if (!pattern.ok() || pattern->min_ops() > 1) continue;
-    for (const Match& match : matches_at(*pattern, main, uses, root, 4)) {
-      if (match.nodes.size() == 1) return k;
+  for (const PatternTable::Row& row :
+       tested.judges->table(*tested.plugin, pass_context(tested)).rows) {
+    if (row.pattern.min_ops() > 1) continue;
+    for (const Match& match : matches_at(row.pattern, main, uses, root, 4)) {
+      if (match.nodes.size() == 1) return row.index;
     }
   }
   return std::nullopt;

@@ -22,6 +22,8 @@ struct LoadedPlugin {
   const Plugin* plugin = nullptr;
   byoc_plugin table{};
   std::string options_json;
+  /// Its parsed patterns, and verdicts of equal candidates.
+  std::shared_ptr<JudgeCache> judges = std::make_shared<JudgeCache>();
   /// The constants of loaded functions on devices, which live as long as the plugin.
   std::shared_ptr<std::vector<DeviceConstants>> on_devices =
       std::make_shared<std::vector<DeviceConstants>>();

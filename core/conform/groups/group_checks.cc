@@ -68,12 +68,12 @@ std::vector<Program> taken_programs(const LoadedPlugin& tested) {
   std::vector<Program> out;
   for (const OpDef* op : ops_to_check()) {
     std::vector<TypeId> seen;
-    for (Program& program : programs_of(*op, Level::kCore)) {
+    for (const Program& program : kept_programs_of(*op, Level::kCore)) {
       const Function& main = program.module.function("main");
       if (program.dtype != DType::kF32 || main.num_params() == 0) continue;
       if (std::ranges::find(seen, main.nodes[0].types[0]) != seen.end()) continue;
       seen.push_back(main.nodes[0].types[0]);
-      if (verdict_on(tested, program).accept != Verdict::kNo) out.push_back(std::move(program));
+      if (verdict_on(tested, program).accept != Verdict::kNo) out.push_back(program);
     }
   }
   return out;
@@ -233,10 +233,10 @@ bool test_group(const LoadedPlugin& tested, const Grouped& grouped, const Plugin
                     domains_of(grouped, *function), "group_kernels"};
   test.special = Special::kNone;
   test.is_plain = !context.is_full();
-  const FunctionTestEnd end = run_function_test(tested, test, context.options().seed,
-                                                [&](std::string_view, const std::string& finding) {
-                                                  if (!finding.empty()) findings.push_back(finding);
-                                                });
+  const FunctionTestEnd end =
+      run_function_test(tested, test, context.options().seed, [&](const Finding& finding) {
+        if (!finding.text.empty()) findings.push_back(finding.text);
+      });
   if (end == FunctionTestEnd::kDeclined)
     findings.push_back(cat(test.label, ": compile declines the function of its own group"));
   return true;

@@ -47,7 +47,7 @@ size_t for_samples(const CheckContext& context, const LoadedPlugin& tested, size
   for (const OpenSample& sample : written_open_samples()) try_one(sample);
   for (const OpDef* op : ops_to_check()) {
     size_t of_op = 0;
-    for (const Program& program : programs_of(*op, context.options().level)) {
+    for (const Program& program : kept_programs_of(*op, context.options().level)) {
       if (of_op >= most) break;
       if (program.domains.empty()) continue;
       const bool has_others = program.domains.size() > 1;
@@ -114,8 +114,8 @@ Answer check_values(CheckContext& context) {
   return with_samples(context, context.is_full() ? kEach : kPerOp,
                       [&](const LoadedPlugin& tested, const OpenSample& sample, Findings& out) {
                         run_function_test(tested, test_of(sample), context.options().seed,
-                                          [&](std::string_view, const std::string& finding) {
-                                            if (!finding.empty()) out.push_back(finding);
+                                          [&](const Finding& finding) {
+                                            if (!finding.text.empty()) out.push_back(finding.text);
                                           });
                       });
 }

@@ -23,14 +23,6 @@ struct Value {
   TypeId type;
 };
 
-/// Returns the samples of an op. They are cached, because a pattern has many instances.
-const std::vector<Program>& samples_of(const OpDef& op) {
-  static auto& samples = *new std::map<const OpDef*, std::vector<Program>>;
-  auto [at, is_new] = samples.try_emplace(&op);
-  if (is_new) at->second = programs_of(op, Level::kFull);
-  return at->second;
-}
-
 /// Makes one instance of a pattern, from the leaves to the root, or to a call of operands that have
 /// to fit each other. The depth of the recursion is that
 /// of the pattern.
@@ -196,7 +188,7 @@ class Maker {
   /// Makes a call with the types of one of the op's samples.
   std::optional<Value> from_sample(const OpDef& op, const PatternNode::Op& spec) {
     std::vector<const Program*> programs;
-    for (const Program& program : samples_of(op)) programs.push_back(&program);
+    for (const Program& program : kept_programs_of(op, Level::kFull)) programs.push_back(&program);
     std::erase_if(programs, [&](const Program* candidate) {
       const Program& program = *candidate;
       const Function& main = program.module.function("main");
@@ -377,11 +369,10 @@ class Maker {
 
 }  // namespace
 
-std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
-                                   size_t count, InstanceStyle style) {
-  std::vector<Instance> out;
+void for_instances_of(const Pattern& pattern, uint64_t seed, size_t tries, InstanceStyle style,
+                      const std::function<bool(const Instance&)>& use) {
   std::set<std::string> seen;
-  for (size_t k = 0; k < tries && out.size() < count; ++k) {
+  for (size_t k = 0; k < tries; ++k) {
     auto instance = Maker(seed * 1000 + k, style).make(pattern.tree().root);
     if (!instance) continue;
     const Function& main = instance->module.function("main");
@@ -389,8 +380,17 @@ std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t
     auto matches = matches_at(pattern, main, uses, static_cast<uint32_t>(main.nodes.size() - 1));
     if (matches.empty() || !seen.insert(print(main, "main")).second) continue;
     instance->ops = matches[0].nodes.size();
-    out.push_back(*std::move(instance));
+    if (!use(*instance)) return;
   }
+}
+
+std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
+                                   size_t count, InstanceStyle style) {
+  std::vector<Instance> out;
+  for_instances_of(pattern, seed, tries, style, [&](const Instance& instance) {
+    if (out.size() < count) out.push_back(instance);
+    return out.size() < count;
+  });
   return out;
 }
 

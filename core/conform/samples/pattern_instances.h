@@ -24,6 +24,10 @@ struct InstanceStyle {
   bool repeats_operands = false;
 };
 
+/// Makes `tries` graphs, and calls `use` for different ones that the host's matcher accepts, until
+/// it returns false.
+void for_instances_of(const Pattern& pattern, uint64_t seed, size_t tries, InstanceStyle style,
+                      const std::function<bool(const Instance&)>& use);
 /// Makes `tries` graphs and returns at most `count` different ones that the host's matcher accepts.
 std::vector<Instance> instances_of(const Pattern& pattern, uint64_t seed, size_t tries,
                                    size_t count, InstanceStyle style = {});

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <random>
 
@@ -54,44 +55,6 @@ Operand parse_operand(std::string_view text, DType dtype) {
   std::string_view range = text.substr(type.size() + 1);
   size_t dots = range.find("..");
   out.domain = {number(range.substr(0, dots)), number(range.substr(dots + 2))};
-  return out;
-}
-
-/// Makes a program of one op. Returns nothing when the op does not allow these types, or has no
-/// kernel for them.
-std::optional<Program> make(const OpDef& op, std::string_view operands, std::string_view attrs,
-                            DType dtype) {
-  Program out;
-  std::string params, args, types;
-  for (std::string_view word : pieces(operands, ' ')) {
-    Operand operand = parse_operand(word, dtype);
-    std::string comma = out.domains.empty() ? "" : ", ";
-    params += cat(comma, "%x", out.domains.size(), ": ", operand.type);
-    args += cat(comma, "%x", out.domains.size());
-    types += cat(" ", operand.type);
-    out.domains.push_back(operand.domain);
-  }
-  std::string given = attrs.empty() ? "" : cat(" {", attrs, "}");
-  Result<IRModule> module = parse_module(
-      cat("fn main(", params, ") { %0 = ", op.name, "(", args, ")", given, " return %0 }"),
-      all_ops());
-  if (!module.ok()) return std::nullopt;
-  Function& main = module->function("main");
-  const uint32_t last = static_cast<uint32_t>(main.nodes.size() - 1);
-  const Node& node = main.nodes[last];
-  main.results.clear();
-  std::vector<TypeId> in, results;
-  for (uint32_t k = 0; k < node.types.size(); ++k) {
-    main.results.push_back({last, k});
-    results.push_back(node.types[k]);
-  }
-  for (ValueId arg : main.args(node)) in.push_back(main.type(arg));
-  const Attrs& complete = *std::get<Call>(node.kind).attrs;
-  if (!op.reference || !op.reference(in, results, complete).ok()) return std::nullopt;
-  out.label = cat(op.name, types, given);
-  out.op = &op;
-  out.dtype = dtype;
-  out.module = *std::move(module);
   return out;
 }
 
@@ -154,6 +117,42 @@ std::vector<const OpDef*> ops_to_check() {
   return ops;
 }
 
+std::optional<Program> program_of(const OpDef& op, std::string_view operands,
+                                  std::string_view attrs, DType dtype) {
+  Program out;
+  std::string params, args, types;
+  for (std::string_view word : pieces(operands, ' ')) {
+    Operand operand = parse_operand(word, dtype);
+    std::string comma = out.domains.empty() ? "" : ", ";
+    params += cat(comma, "%x", out.domains.size(), ": ", operand.type);
+    args += cat(comma, "%x", out.domains.size());
+    types += cat(" ", operand.type);
+    out.domains.push_back(operand.domain);
+  }
+  std::string given = attrs.empty() ? "" : cat(" {", attrs, "}");
+  Result<IRModule> module = parse_module(
+      cat("fn main(", params, ") { %0 = ", op.name, "(", args, ")", given, " return %0 }"),
+      all_ops());
+  if (!module.ok()) return std::nullopt;
+  Function& main = module->function("main");
+  const uint32_t last = static_cast<uint32_t>(main.nodes.size() - 1);
+  const Node& node = main.nodes[last];
+  main.results.clear();
+  std::vector<TypeId> in, results;
+  for (uint32_t k = 0; k < node.types.size(); ++k) {
+    main.results.push_back({last, k});
+    results.push_back(node.types[k]);
+  }
+  for (ValueId arg : main.args(node)) in.push_back(main.type(arg));
+  const Attrs& complete = *std::get<Call>(node.kind).attrs;
+  if (!op.reference || !op.reference(in, results, complete).ok()) return std::nullopt;
+  out.label = cat(op.name, types, given);
+  out.op = &op;
+  out.dtype = dtype;
+  out.module = *std::move(module);
+  return out;
+}
+
 std::vector<Program> programs_of(const OpDef& op, Level level) {
   std::vector<Program> out;
   auto rows = rows_of(op);
@@ -165,7 +164,7 @@ std::vector<Program> programs_of(const OpDef& op, Level level) {
       for (std::string_view operands : pieces(row.operands, '|')) {
         for (std::string_view attrs : pieces(row.attrs, '|')) {
           if (!all && out.size() > before) continue;
-          if (auto program = make(op, operands, attrs, static_cast<DType>(d)))
+          if (auto program = program_of(op, operands, attrs, static_cast<DType>(d)))
             out.push_back(*std::move(program));
         }
       }
@@ -175,12 +174,28 @@ std::vector<Program> programs_of(const OpDef& op, Level level) {
   return out;
 }
 
+const std::vector<Program>& kept_programs_of(const OpDef& op, Level level) {
+  static auto& kept = *new std::map<std::pair<const OpDef*, Level>, std::vector<Program>>;
+  auto [at, is_new] = kept.try_emplace({&op, level});
+  if (is_new) at->second = programs_of(op, level);
+  return at->second;
+}
+
 std::vector<std::string> ops_without_samples() {
   std::vector<std::string> out;
   for (const OpDef* op : ops_to_check()) {
-    if (programs_of(*op, Level::kCore).empty()) out.push_back(op->name);
+    if (kept_programs_of(*op, Level::kCore).empty()) out.push_back(op->name);
   }
   return out;
+}
+
+std::optional<Domain> large_domain(const TensorType& type, Domain usual, bool is_exact) {
+  if (usual != Domain()) return std::nullopt;
+  constexpr double kLargest = 120;  // whose exp is no f32
+  if (type.dtype == DType::kF32 || type.dtype == DType::kF64) return Domain{-kLargest, kLargest};
+  if (!is_int(type.dtype) || !is_exact) return std::nullopt;
+  const double half = std::ldexp(1.0, static_cast<int>(8 * dtype_size(type.dtype)) - 1);
+  return !is_signed_int(type.dtype) ? Domain{0, 2 * half - 1} : Domain{-half, half - 1};
 }
 
 Special most_special(const OpDef& op) {
@@ -213,6 +228,29 @@ Program with_constants(const Program& program, uint64_t seed) {
   out.module.functions["main"] = std::move(now);
   out.domains.resize(1);
   out.label += " with constants";
+  return out;
+}
+
+std::optional<Program> with_repeated_operand(const Program& program) {
+  const Function& main = program.module.function("main");
+  const uint32_t params = main.num_params();
+  const bool fits = params > 1 && main.nodes.size() == params + 1 &&
+                    main.nodes[0].types[0] == main.nodes[1].types[0] &&
+                    program.domains[0] == program.domains[1];
+  if (!fits) return std::nullopt;
+  Program out = program;
+  Function now;
+  std::vector<ValueId> args;
+  for (uint32_t k = 0; k < params; ++k) {
+    if (k != 1) now.add_param(std::get<Param>(main.nodes[k].kind).name, main.nodes[k].types[0]);
+  }
+  for (ValueId arg : main.args(main.nodes.back()))
+    args.push_back({arg.node == 0 ? 0 : arg.node - 1, 0});
+  const uint32_t node = now.add_copy(main.nodes.back(), args);
+  for (uint32_t k = 0; k < main.nodes.back().types.size(); ++k) now.results.push_back({node, k});
+  out.module.functions["main"] = std::move(now);
+  out.domains.erase(out.domains.begin() + 1);
+  out.label += ", one value twice";
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 
@@ -23,8 +24,7 @@ using conform::Outcomes;
 
 struct CheckPluginFlags {
   std::string file, level = "core", groups;
-  std::vector<std::string> plugin_options;
-  uint32_t timeout_s = 10;
+  std::vector<std::string> plugin_options, timeouts;
   uint64_t seed = 1;
   std::vector<std::string> examples, shapes;
   bool list = false, all_patterns = false;
@@ -62,6 +62,27 @@ Result<std::vector<int>> chosen_groups(const std::string& text) {
   return groups;
 }
 
+/// Reads "30", for all slots, or "compile=60".
+Status add_timeout(const std::string& text, conform::Options& out) {
+  const size_t equals = text.find('=');
+  const std::string slot = equals == text.npos ? "" : text.substr(0, equals);
+  const std::string number = equals == text.npos ? text : text.substr(equals + 1);
+  const std::vector<std::string_view> slots = conform::timed_slots();
+  if (!slot.empty() && std::ranges::find(slots, slot) == slots.end()) {
+    std::string known;
+    for (std::string_view one : slots) known += cat(known.empty() ? "" : ", ", one);
+    return cli::usage_error(cat("--timeout: there is no slot \"", slot, "\"; slots are ", known));
+  }
+  uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), seconds);
+  if (error != std::errc() || end != number.data() + number.size() || seconds == 0)
+    return cli::usage_error(
+        cat("--timeout expects seconds, at least 1, or SLOT=SECONDS, not \"", text, "\""));
+  if (slot.empty()) out.timeout_s = seconds;
+  else out.timeouts_s[slot] = seconds;
+  return {};
+}
+
 Result<conform::Options> kit_options(const CheckPluginFlags& options) {
   conform::Options out;
   std::error_code error;
@@ -72,9 +93,8 @@ Result<conform::Options> kit_options(const CheckPluginFlags& options) {
   }
   if (options.level != "core" && options.level != "full")
     return cli::usage_error(cat("--level is core or full, not \"", options.level, "\""));
-  if (options.timeout_s == 0) return cli::usage_error("--timeout is at least 1");
   out.level = options.level == "full" ? conform::Level::kFull : conform::Level::kCore;
-  out.timeout_s = options.timeout_s;
+  for (const std::string& text : options.timeouts) BYOC_TRY_STATUS(add_timeout(text, out));
   out.seed = options.seed;
   for (const std::string& text : options.plugin_options) {
     size_t equals = text.find('=');
@@ -102,6 +122,10 @@ Result<std::vector<conform::Example>> read_examples(const CheckPluginFlags& opti
   return out;
 }
 
+std::string cure_of(const Finished& one) {
+  return one.answer.cure.empty() ? std::string(one.check->cure) : one.answer.cure;
+}
+
 /// Prints each result when its check ends, with a title before the first of each group.
 class Lines {
  public:
@@ -119,7 +143,7 @@ class Lines {
     text += cat("  ", cli::paint(kWords[outcome], kColors[outcome], color_), "  ", name);
     text += one.answer.reason.empty() ? std::string(check.about) : one.answer.reason;
     text += "\n";
-    if (one.answer.outcome == Outcome::kFail) text += cat(kIndent, "cure: ", check.cure, "\n");
+    if (one.answer.outcome == Outcome::kFail) text += cat(kIndent, "cure: ", cure_of(one), "\n");
     if (common_.verbose) {
       for (size_t k = 1; k < one.answer.findings.size(); ++k)
         text += cat(kIndent, one.answer.findings[k], "\n");
@@ -183,7 +207,7 @@ Json to_json(const CheckPluginFlags& options, const Outcomes& outcomes, double w
                       {"about", one.check->about},
                       {"outcome", kWords[static_cast<size_t>(one.answer.outcome)]},
                       {"reason", one.answer.reason},
-                      {"cure", is_failure ? Json(one.check->cure) : Json()},
+                      {"cure", is_failure ? Json(cure_of(one)) : Json()},
                       {"findings", one.answer.findings},
                       {"wall_ns", one.wall_ns}});
   }
@@ -290,8 +314,8 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       {"--group", "N,...", "these groups alone, by number or name", &options->groups},
       {"--list", "", "list the checks with a line on each", &options->list},
       {"--plugin-option", "ID.NAME=VALUE", "an option for the plugin", &options->plugin_options},
-      {"--timeout", "SECONDS", "for one call into the plugin; longer is a failure (10)",
-       &options->timeout_s},
+      {"--timeout", "[SLOT=]SECONDS", "for one call of any slot (10), or of this one: compile=60",
+       &options->timeouts},
       {"--seed", "N", "of the operands' values (1)", &options->seed},
       {"--example", "MODEL", "an .onnx or .ir file whose functions of the plugin are run, too",
        &options->examples},
@@ -305,9 +329,15 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       "run:\n"
       "the kit makes graphs of patterns from the types that ops allow, and constants that "
       "exporters\n"
-      "write; what judge accepts of these is run. --timeout is for one call of any slot: a "
-      "compiler\n"
-      "that takes long for a function needs more.\n"
+      "write; what judge accepts of these is run.\n"
+      "A call that takes longer than --timeout fails its check: it is reported as hung, and the "
+      "kit goes\n"
+      "on with the next function. The time is of one call, not of a check. A compiler that takes "
+      "long\n"
+      "for a function gets more with --timeout compile=60, and the others keep their limit. "
+      "Slots are\n"
+      "open (with loading the library), judge, partition, knobs, compile, load (with save) and "
+      "run.\n"
       "A check is skipped when an earlier check that it "
       "needs did not pass.";
   command.run = [options, &common] { return run_check_plugin(*options, common); };

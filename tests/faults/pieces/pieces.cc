@@ -2,7 +2,9 @@
 // Takes GELU and layer norm in the pieces that exporters write, when their constants are right.
 // With -DBREAK_GELU or -DBREAK_NORM results of one of them are 0.01 too large, with
 // -DBREAK_LEAKS each run keeps 64 KiB, with -DBREAK_SLEEPS a run sleeps, with -DBREAK_THROWS it
-// throws an error, and with -DBREAK_DECLINES compile declines what judge accepted.
+// throws an error, hangs with -DBREAK_HANGS and crashes with -DBREAK_CRASHES. With
+// -DBREAK_DECLINES compile declines what judge accepted, and with -DBREAK_COMPILES_LONG the first
+// compile takes 1.5 s.
 #include <byoc/plugin/sdk.h>
 
 #include <atomic>
@@ -75,6 +77,12 @@ class Kernel : public byoc::sdk::Kernel {
 #if BREAK_THROWS
     throw Error(BYOC_INTERNAL, "the chip is on fire");
 #endif
+#if BREAK_HANGS
+    for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+#endif
+#if BREAK_CRASHES
+    std::abort();
+#endif
     const float* x = call.in_data<float>(0);
     float* y = call.out_data<float>(0);
     if (gamma_.empty()) gelu(x, y);
@@ -146,6 +154,10 @@ class Pieces : public Plugin {
   std::unique_ptr<byoc::sdk::Kernel> compile(Function& function) override {
 #if BREAK_DECLINES
     throw Declined("it looked easier from outside");
+#endif
+#if BREAK_COMPILES_LONG
+    static std::atomic<bool> was_here = false;
+    if (!was_here.exchange(true)) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
 #endif
     return std::make_unique<Kernel>(function);
   }

@@ -51,6 +51,19 @@ TEST(Child, ThatIsSilentForTooLongIsEnded) {
   EXPECT_EQ(child.defect, "hung for 1 s while waiting");
 }
 
+TEST(Child, HasOtherLimitsInSomeActivities) {
+  const ChildLimits limits{.timeout_s = 1, .timeouts_s = {{"compile, ", 60}}};
+  ChildResult child = run_in_child(limits, [] {
+    doing("compile, add");
+    sleep_ms(1500);
+    doing("run, add");
+    for (;;) ::pause();
+    return std::string();
+  });
+  EXPECT_EQ(child.defect, "hung for 1 s while run, add");
+  EXPECT_EQ(child.limit_s, 1u);
+}
+
 TEST(Child, ThatClosesItsPipesIsStillEndedInTime) {
   ChildResult child = run_in_child({.timeout_s = 1}, [] {
     for (int fd = 1; fd < 64; ++fd) ::close(fd);
