@@ -40,6 +40,8 @@ const SampleRow kLarge[] = {
     {"argmax argmin", "f32[67,515]", "axis=-1"},
     {"topk", "f32[67,515]", "k=5"},
     {"cumsum", "f32[67,515]", "axis=1"},
+    // positive: the logarithm of a sum near zero has errors of any size
+    {"log_sum", "f32[19,67,33]:0.25..4", "axes=[1] | axes=[2]"},
     {"concat", "f32[67,65] f32[67,130]", "axis=1"},
     {"split", "f32[67,195]", "axis=1, split=[65,130]"},
     {"slice", "f32[131,257]", "starts=[1,2], ends=[130,257], steps=[1,3]"},
