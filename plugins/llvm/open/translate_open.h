@@ -24,7 +24,7 @@ struct LeastDag {
 /// The Dags of one function by the same computes. Stages and axes have the same names.
 struct OpenDag {
   te::Dag open;     ///< extents are expressions of the sizes
-  te::Dag nominal;  ///< extents are numbers, for which schedules are chosen
+  te::Dag nominal;  ///< extents are numbers for the sizes, for which schedules are chosen
   /// For convolutions and pools of an open number of images that may be one: most runs have one,
   /// and schedules for several images keep more in use than the caches hold with one.
   std::optional<LeastDag> one_image;

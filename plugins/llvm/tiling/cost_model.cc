@@ -373,6 +373,14 @@ Plan shared_image_plan(const Sums& sums, const Plan& plan, const te::Target& tar
   return shared_plan(sums, plan, target);
 }
 
+Plan plan_of_shared_columns(const Sums& sums, const Plan& plan, const te::Target& target) {
+  const int64_t threads = target.threads;
+  const int64_t tiles = (sums.o + plan.tile.vectors - 1) / plan.tile.vectors;
+  if (threads <= 1 || tiles < threads) return plan;
+  const int64_t share = (tiles + threads - 1) / threads * plan.tile.vectors;
+  return {plan.tile, plan.chunk, std::min(plan.o_panel, share), plan.units};
+}
+
 std::vector<Plan> ranked_plans(const Sums& sums, const te::Target& target) {
   std::vector<std::pair<double, Plan>> all;
   for_each_plan(sums, target, [&](const Plan& plan, double cost) { all.emplace_back(cost, plan); });

@@ -41,6 +41,9 @@ Plan best_plan(const Sums& sums, const te::Target& target);
 /// Returns the plan with other panels where these let the target's threads finish sooner, and with
 /// a smaller tile where equal shares need one. Plans for one thread and short sums stay the same.
 Plan shared_plan(const Sums& sums, const Plan& plan, const te::Target& target);
+/// Returns the plan with panels of fewer columns, a share for each of the target's threads: where
+/// the number of rows is not known, few of them are one panel.
+Plan plan_of_shared_columns(const Sums& sums, const Plan& plan, const te::Target& target);
 /// Returns the plan for a convolution on the target's threads: where the weights are few, all
 /// blocks by equal parts of the image, which the threads get in order. Each then has the same rows
 /// of one image after the other, and finds in its own caches what it reads. Otherwise, and where no

@@ -51,10 +51,16 @@ int64_t block_of(const te::Compute& compute, size_t rows) {
   return 1;
 }
 
+/// A function whose number of rows is open, or known.
+enum class Rows { kOpen, kKnown };
+
 // Tiles [..., m, n] by matrices with blocks of columns.
-TilingTemplate packed_tiling(const Sums& sums, size_t rows, size_t rank, const te::Target& target) {
-  auto at = [sums, rows, rank, target](const Point& point) {
-    const Plan plan = shared_plan(sums, plan_at(sums, point), target);
+TilingTemplate packed_tiling(const Sums& sums, size_t rows, size_t rank, Rows kind,
+                             const te::Target& target) {
+  auto at = [sums, rows, rank, kind, target](const Point& point) {
+    const Plan given = plan_at(sums, point);
+    const Plan plan = kind == Rows::kOpen ? plan_of_shared_columns(sums, given, target)
+                                          : shared_plan(sums, given, target);
     Tiling out;
     out.unrolled = {{rows, plan.tile.cells}};
     out.vectorized = {rank - 1, sums.lanes};
@@ -127,7 +133,8 @@ TilingTemplate row_tiling(size_t rank, int64_t n, int64_t block, const te::Targe
   return out;
 }
 
-std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::Target& target) {
+std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, Rows kind,
+                                             const te::Target& target) {
   std::vector<int64_t> shape = shape_of(anchor);
   if (shape.size() < 2) return std::nullopt;
   const int64_t m = shape[shape.size() - 2], n = shape.back(), lanes = target.lanes(4);
@@ -138,7 +145,7 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   const size_t rows = row_axis(compute, shape);
   if (is_packed && shape[rows] > 1 && k > 0) {
     const Sums sums = packed_sums(shape, rows, k, block_of(compute, rows), target);
-    return packed_tiling(sums, rows, shape.size(), target);
+    return packed_tiling(sums, rows, shape.size(), kind, target);
   }
   if (is_packed) return row_tiling(shape.size(), n, block_of(compute, rows), target);
   const Matrix matrix{shape.size(), m, n, lanes};
@@ -146,17 +153,19 @@ std::optional<TilingTemplate> product_tiling(const te::Stage& anchor, const te::
   return matrix_tiling(matrix, "matmul", tile, target);
 }
 
+template <Rows kind>
 std::optional<TilingTemplate> tilings_of(const te::Stage& anchor, const te::Target& target) {
   const bool is_f32 = anchor.outputs[0].dtype() == DType::kF32;
   const bool is_product =
       is_f32 && (anchor.op == "matmul" || anchor.op == "gemm" || anchor.op == "matmul_packed");
   const bool is_packed =
       (anchor.op == "matmul_integers" || anchor.op == "einsum") && anchor.compute == kPackedCompute;
-  return is_product || is_packed ? product_tiling(anchor, target) : std::nullopt;
+  return is_product || is_packed ? product_tiling(anchor, kind, target) : std::nullopt;
 }
 
 std::optional<topi::Template> schedules(const te::Dag& dag, const te::Target& target) {
-  return topi::tiled(dag, target, tilings_of);
+  return topi::tiled(dag, target,
+                     dag.sizes.empty() ? tilings_of<Rows::kKnown> : tilings_of<Rows::kOpen>);
 }
 
 }  // namespace
