@@ -108,6 +108,7 @@ constexpr Refusal kRefusals[] = {
     {"scatter_elements", reduces_half, "it has no reduction of halves"},
     {"scatter_nd", reduces_half, "it has no reduction of halves"},
     {"shrink", is_double, "it computes f64 in f32"},
+    {"shrink", is_integer, "it computes integers in f32"},
     {"sign", is_half, "the sign of NaN is 0 in halves"},
 };
 

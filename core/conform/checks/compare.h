@@ -22,7 +22,8 @@ double negligible(DType dtype);
 
 /// Returns the difference that a chain of ops may have where its values are about 1: four steps of
 /// rounding there for f32 and f64, else 0. Its result may be small with the same rounding, as gelu
-/// is of -3, which the formula of ONNX computes as -1.5 * (1 + erf(-2.1)).
+/// is of -3, which the formula of ONNX computes as -1.5 * (1 + erf(-2.1)). So may the sigmoid of a
+/// value far from 0.
 double rounding_of_chain(DType dtype);
 
 struct Comparison {

@@ -276,9 +276,11 @@ class FunctionTestRun {
         return false;
       }
       std::vector<std::byte> got = argument.read();
+      // sigmoid(-30) is computed from values about 1 by some, as 0
+      const bool is_near_one = test_.is_chain || how.large_values;
       Comparison found =
           compare(*outputs_[k], got.data(), expected[k]->data(), kFill, test_.is_exact,
-                  test_.is_chain ? rounding_of_chain(outputs_[k]->dtype) : 0);
+                  is_near_one ? rounding_of_chain(outputs_[k]->dtype) : 0);
       std::string which = outputs_.size() > 1 ? cat("output ", k, " ") : "";
       if (!found.difference.empty()) report(check, cat(labelled(how), which, found.difference));
       else if (found.unwritten >= 0)
