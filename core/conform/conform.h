@@ -43,7 +43,7 @@ struct Options {
   /// --plugin-option ID.NAME=VALUE, by id; other ids than the plugin's are an error.
   std::map<std::string, std::map<std::string, std::string>> options;
   Level level = Level::kCore;
-  uint32_t timeout_s = 10;  // seconds, for one call into the plugin
+  uint32_t timeout_s = 10;                          // seconds, for one call into the plugin
   std::map<std::string, uint32_t> timeouts_s = {};  // of slots that have another: {"compile", 60}
   uint64_t seed = 1;
   std::vector<Example> examples = {};

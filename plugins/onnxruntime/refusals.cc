@@ -48,6 +48,16 @@ bool counts_pads_of_cut_windows(const Site& site) {
   return site.node.attrs.b("ceil_mode", false) && site.node.attrs.b("count_include_pad", false);
 }
 bool has_one_row(const Site& site) { return site.input(0).rank() < 3; }
+bool has_no_pixels(const Site& site) { return site.input(0).rank() < 3; }
+bool has_rows_of_one(const Site& site) {
+  const auto& dims = site.input(0).dims;
+  const auto rank = static_cast<int64_t>(dims.size());
+  const int64_t axis = site.node.attrs.i("axis", -1);
+  int64_t elements = 1;
+  for (int64_t d = axis < 0 ? axis + rank : axis; d < rank; ++d)
+    elements *= dims[static_cast<size_t>(d)];
+  return elements == 1;
+}
 bool has_scales_of_groups(const Site& site) {
   return site.input(1).dims.at(0) != site.input(0).dims.at(1);
 }
@@ -78,6 +88,9 @@ constexpr Refusal kRefusals[] = {
     {"divide", is_integer, "a divisor of 0 ends the process"},
     {"erf", is_float, "erf of NaN is 1", 32},
     {"gelu", is_double, "it computes f64 in f32"},
+    {"global_average_pool", has_no_pixels, "it has no pools without pixels"},
+    {"global_lp_pool", has_no_pixels, "it has no pools without pixels"},
+    {"global_max_pool", has_no_pixels, "it has no pools without pixels"},
     {"grid_sample", is_no_image, "it samples images only"},
     {"grid_sample", is_padded_by_cells, "places that are NaN have values"},
     {"group_norm", is_double, "it computes f64 in f32"},
@@ -85,6 +98,7 @@ constexpr Refusal kRefusals[] = {
     {"gru", has_lengths, "sequences of length 0 lose their state"},
     {"gru", is_double, "it has no f64"},
     {"hardmax", is_float, "the element of a row with NaN depends on the processor"},
+    {"layer_norm", has_rows_of_one, "it refuses rows of one element"},
     {"layer_norm", is_half, "it computes the mean in halves", 32},
     {"linear_attention", may_be_empty, "it fails on tensors without elements"},
     {"log_softmax", is_double, "a row with NaN has values in f64"},

@@ -8,30 +8,29 @@
 #include "byoc/c/states.h"
 
 /* Every function of the headers, loaded by name. */
-#define RUNTIME_FUNCTIONS(X)                                                                       \
-  X(byoc_version)                                                                                  \
-  X(byoc_c_api_minor)                                                                              \
-  X(byoc_error_new)                                                                                \
-  X(byoc_error_code)                                                                               \
-  X(byoc_error_slug)                                                                               \
-  X(byoc_error_message)                                                                            \
-  X(byoc_error_where)                                                                              \
-  X(byoc_error_help)                                                                               \
-  X(byoc_error_text)                                                                               \
-  X(byoc_error_free)                                                                               \
-  X(byoc_text_free) X(byoc_options_new) X(byoc_options_set) X(byoc_options_free)                   \
-      X(byoc_canceller_new) X(byoc_canceller_cancel) X(byoc_canceller_free)                        \
-          X(byoc_register_plugin) X(byoc_plugin_host) X(byoc_set_allocator) X(byoc_shutdown)       \
-              X(byoc_program_load) X(byoc_program_load_memory) X(byoc_program_save)                \
-                  X(byoc_program_size_count) X(byoc_program_size_label) X(byoc_program_free)       \
-                      X(byoc_session_new) X(byoc_session_input_count) X(byoc_session_output_count) \
-                          X(byoc_session_input) X(byoc_session_output)                             \
-                              X(byoc_session_warning_count) X(byoc_session_warning)                \
-                                  X(byoc_session_set_extern) X(byoc_session_free)                  \
-                                      X(byoc_context_new) X(byoc_run) X(byoc_session_is_open)      \
-                                          X(byoc_context_take_inputs) X(byoc_context_output_shape) \
-                                              X(byoc_context_free) STATE_FUNCTIONS(X)              \
-                                                  DEVICE_FUNCTIONS(X)
+#define RUNTIME_FUNCTIONS(X)                                                                      \
+  X(byoc_version)                                                                                 \
+  X(byoc_c_api_minor)                                                                             \
+  X(byoc_error_new)                                                                               \
+  X(byoc_error_code)                                                                              \
+  X(byoc_error_slug)                                                                              \
+  X(byoc_error_message)                                                                           \
+  X(byoc_error_where)                                                                             \
+  X(byoc_error_help)                                                                              \
+  X(byoc_error_text)                                                                              \
+  X(byoc_error_free)                                                                              \
+  X(byoc_text_free)                                                                               \
+  X(byoc_options_new) X(byoc_options_set) X(byoc_options_free) X(byoc_canceller_new)              \
+      X(byoc_canceller_cancel) X(byoc_canceller_free) X(byoc_register_plugin) X(byoc_plugin_host) \
+          X(byoc_set_allocator) X(byoc_shutdown) X(byoc_program_load) X(byoc_program_load_memory) \
+              X(byoc_program_save) X(byoc_program_size_count) X(byoc_program_size_label)          \
+                  X(byoc_program_free) X(byoc_session_new) X(byoc_session_input_count)            \
+                      X(byoc_session_output_count) X(byoc_session_input) X(byoc_session_output)   \
+                          X(byoc_session_warning_count) X(byoc_session_warning)                   \
+                              X(byoc_session_set_extern) X(byoc_session_free) X(byoc_context_new) \
+                                  X(byoc_run) X(byoc_session_is_open) X(byoc_context_take_inputs) \
+                                      X(byoc_context_output_shape) X(byoc_context_free)           \
+                                          STATE_FUNCTIONS(X) DEVICE_FUNCTIONS(X)
 #define DEVICE_FUNCTIONS(X)    \
   X(byoc_session_device_count) \
   X(byoc_session_device)       \

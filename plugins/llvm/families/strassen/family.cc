@@ -85,9 +85,7 @@ bool owns(std::string_view compute) { return compute == kCompute; }
 
 }  // namespace
 
-extern const Family kFamily{.name = "strassen",
-                            .add_computes = add_computes,
-                            .owns = owns,
-                            .schedules = schedules};
+extern const Family kFamily{
+    .name = "strassen", .add_computes = add_computes, .owns = owns, .schedules = schedules};
 
 }  // namespace byoc::llvm_plugin::strassen
