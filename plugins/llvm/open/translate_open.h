@@ -25,8 +25,8 @@ struct LeastDag {
 struct OpenDag {
   te::Dag open;     ///< extents are expressions of the sizes
   te::Dag nominal;  ///< extents are numbers for the sizes, for which schedules are chosen
-  /// For convolutions and pools of an open number of images that may be one: most runs have one,
-  /// and schedules for several images keep more in use than the caches hold with one.
+  /// The function for one image, where its only size is a number of images that may be one: most
+  /// runs have one image, for which other schedules are fast.
   std::optional<LeastDag> one_image;
 };
 /// Translates a function with open sizes for their least numbers, as a function of numbers is, if
