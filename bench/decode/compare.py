@@ -5,7 +5,8 @@
 compare.py MODEL.onnx NAME=ARTIFACT.byoc ... [--prompt N] [--steps N] [--threads N] [--json FILE]
 
 MODEL.onnx is one of decoder.py, and an artifact is that model compiled with --state auto. Each step of a token is done by
-every runtime before the next one. ONNX Runtime has its caches in one buffer for past and present. A time is the least of
+every runtime before the next one, after a pause: ONNX Runtime's workers keep their cores for a while after a run, which the
+next runtime would wait for. ONNX Runtime has its caches in one buffer for past and present. A time is the least of
 --rounds sequences, of the whole prompt or of the median step; "cpu" is the time of the processor, which a busy machine
 does not lengthen by waiting. Needs numpy, onnxruntime and byoc_runtime; BYOC_PREFIX is a build or an installation.
 """
@@ -28,6 +29,7 @@ except ImportError:
     onnxruntime = None                                     # main() reports it, after --help
 
 BOUND = 1e-4                                               # of the largest logit
+PAUSE = 0.03                                               # seconds, in which the workers of the turn before fall asleep
 
 
 class OnnxRuntime:
@@ -83,6 +85,7 @@ class Byoc:
 def turn(runtime, tokens, start):
     """Runs once. Returns the times, in ms, of the clock and of the processor."""
     runtime.prepare(np.array([tokens], np.int64), np.array([start], np.int64))
+    time.sleep(PAUSE)
     begin, busy = time.perf_counter(), time.process_time()
     runtime.run()
     return (time.perf_counter() - begin) * 1e3, (time.process_time() - busy) * 1e3
