@@ -21,8 +21,7 @@ bool is_plain_product(const Function& function, const Node& node) {
   if (call == nullptr || (call->op->name != "matmul" && call->op->name != "gemm")) return false;
   const TypeId x = function.type(function.args(node)[0]), y = node.types[0];
   return x->dtype == DType::kF32 && x->shape.size() >= 2 && y->shape.size() >= 2 &&
-         is_static(y->shape) && is_static(x->shape) && !call->attrs->b("trans_a", false) &&
-         call->attrs->f("alpha", 1) == 1;
+         !call->attrs->b("trans_a", false) && call->attrs->f("alpha", 1) == 1;
 }
 
 class Storer {
