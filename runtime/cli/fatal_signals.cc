@@ -15,6 +15,7 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <utility>
 
 #include "byoc/base/defect.h"
 #include "byoc/base/status.h"
@@ -60,10 +61,11 @@ class FixedLine {
   size_t size_ = 0;
 };
 
-void print(std::string_view signal, const PluginCall& call, bool is_own, const void* address) {
+// `what`: a signal, or how else the process ends.
+void print(std::string_view what, const PluginCall& call, bool is_own, const void* address) {
   constexpr size_t kLongest = 200;  // a name is cut, so that the line has room for the rest
   FixedLine line;
-  line << "error[plugin-crash]: " << signal << " in plugin \"" << call.plugin.substr(0, kLongest)
+  line << "error[plugin-crash]: " << what << " in plugin \"" << call.plugin.substr(0, kLongest)
        << "\", slot " << call.slot.name;
   if (!call.slot.function.empty()) line << ", function " << call.slot.function.substr(0, kLongest);
   if (!is_own) line << ", on a thread of its own";
@@ -136,9 +138,27 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
   if (is_sent) ::raise(number);
 }
 
+pid_t watched_process = 0;  // children that run plugins on trial look at their exit codes
+
+// A plugin that ends the process would decide on the exit code of the command, 0 for example, and
+// nothing would have been written.
+void on_exit() {
+  if (::getpid() != watched_process) return;
+  const bool is_main_thread = ::gettid() == ::getpid();
+  const PluginCall* own = current_plugin_call.load(std::memory_order_acquire);
+  const PluginCall* call = own || is_main_thread ? own : shared_plugin_call.load();
+  if (call == nullptr) return;
+  print("a call of exit", *call, own != nullptr, nullptr);
+  ::_exit(kFailed);
+}
+
 }  // namespace
 
 void report_fatal_signals() {
+  if (std::exchange(watched_process, ::getpid()) == 0) {
+    std::atexit(on_exit);
+    std::at_quick_exit(on_exit);
+  }
   const stack_t stack{.ss_sp = signal_stack, .ss_flags = 0, .ss_size = sizeof signal_stack};
   ::sigaltstack(&stack, nullptr);
   for (Watched& signal : watched) {

@@ -35,6 +35,30 @@ TEST(FatalSignalsDeathTest, NameThePluginWhoseCompileOverflowsTheStackOfAnotherT
   EXPECT_DEATH(overflow_on_a_thread(), "SIGSEGV in plugin \"deep\", slot compile");
 }
 
+/// Ends the process in a call of a plugin, as if all was done.
+template <void end(int)>
+void leave() {
+  cli::report_fatal_signals();
+  const PluginCallScope scope("leaver", "compile");
+  end(0);
+}
+
+TEST(FatalSignalsDeathTest, NameThePluginThatEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* text = "plugin-crash.: a call of exit in plugin \"leaver\", slot compile";
+  EXPECT_EXIT(leave<std::exit>(), testing::ExitedWithCode(1), text);
+  EXPECT_EXIT(leave<std::quick_exit>(), testing::ExitedWithCode(1), text);
+}
+
+TEST(FatalSignalsDeathTest, LetTheProcessEndOutsideOfPlugins) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto leave = [] {
+    cli::report_fatal_signals();
+    std::exit(7);
+  };
+  EXPECT_EXIT(leave(), testing::ExitedWithCode(7), "^$");
+}
+
 TEST(SignalStack, IsTheThreadsWhileItLives) {
   stack_t before{}, during{}, after{};
   std::thread([&] {
