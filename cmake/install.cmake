@@ -53,6 +53,9 @@ function(byoc_install_shared_data component)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/byoc/machines DESTINATION share/byoc COMPONENT ${component} ${ARGN}
     FILES_MATCHING PATTERN "*.json")
 
+  # The script that writes the decoder of a tutorial.
+  install(FILES ${PROJECT_SOURCE_DIR}/bench/decode/decoder.py DESTINATION share/byoc/decode COMPONENT ${component} ${ARGN})
+
   # The operators of `byoc bench --ops`, and the script of its peer.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/ops DESTINATION share/byoc COMPONENT ${component} ${ARGN}
     FILES_MATCHING PATTERN "cases.json" PATTERN "peer.py")
@@ -77,9 +80,10 @@ file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench/ops ${CMAKE_BINARY_DIR}/share/byoc/
 # between them hold.
 function(byoc_install_pages component)
   install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+    ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md
     DESTINATION share/doc/byoc COMPONENT ${component} ${ARGN})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION share/doc/byoc COMPONENT ${component} ${ARGN}
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.ir" PATTERN "doxygen" EXCLUDE)
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.ir" PATTERN "*.ipynb" PATTERN "doxygen" EXCLUDE)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tests/tutorials DESTINATION share/doc/byoc/tests COMPONENT ${component} ${ARGN}
     FILES_MATCHING PATTERN "*.md")
 endfunction()

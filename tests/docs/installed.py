@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the pages that `cmake --install` writes: those for users are there, and links between pages hold.
+"""Checks the pages that `cmake --install` writes: those for users are there, links between pages hold, and README.md
+has each tutorial.
 
     installed.py PREFIX
 
@@ -12,8 +13,8 @@ import re
 import sys
 
 DUE = ("README.md", "SECURITY.md", "docs/README.md", "docs/from-pytorch.md", "docs/containers.md", "docs/plugin-abi.md")
-LINK = re.compile(r"\]\(([^)#:]+\.(?:md|svg))(?:#[^)]*)?\)")
-INSTALLED = ("docs/", "tests/tutorials/", "README.md", "SECURITY.md")
+LINK = re.compile(r"\]\(([^)#:]+\.(?:md|svg|ipynb))(?:#[^)]*)?\)")
+INSTALLED = ("docs/", "tests/tutorials/", "README.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md")
 
 
 def pages(root):
@@ -32,7 +33,11 @@ def faults_of(root):
             to = os.path.normpath(os.path.join(os.path.dirname(page), link))
             if to.startswith(INSTALLED) and not os.path.exists(os.path.join(root, to)):
                 faults.append(f"{page}: {link} is not installed")
-    return faults
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+        named = set(LINK.findall(file.read()))
+    tutorials = os.listdir(os.path.join(root, "tests/tutorials"))
+    return faults + [f"README.md does not name the tutorial {name}" for name in sorted(tutorials)
+                     if name != "README.md" and f"tests/tutorials/{name}" not in named]
 
 
 if __name__ == "__main__":
