@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A line's order as statements: its places are sorted by the bytes of its elements, from the last
-// byte. Equal elements stay in their order.
+// A line's order as statements: its places, or some of them, are sorted by the bytes of their
+// elements, from the last byte. Equal elements stay in their order.
 #include <bit>
 
 #include "core/op/kernel/expression.h"
 
 namespace byoc::op {
 
+/// Returns an integer of x's size that is ordered as floats are: equal for both zeros and for all
+/// NaNs, which are the greatest. `x` has the type in which it is computed.
+inline Expr ordered_bits(const Expr& x) {
+  const DType bits = x.dtype() == DType::kF64 ? DType::kI64 : DType::kI32;
+  auto number = [&](int64_t value) { return te::int_constant(bits, value); };
+  const int64_t all = bits == DType::kI64 ? INT64_MAX : INT32_MAX;
+  const Expr raw = te::bitcast(bits, x);
+  Expr key = te::select(raw < number(0), te::binary(te::BinaryOp::kXor, raw, number(all)), raw);
+  key = te::select(x == zero(x.dtype()), number(0), key);
+  return te::select(is_nan(x), number(all), key);
+}
+
 class RadixLoops {
  public:
-  /// `element`: reads x at a place of the line, which has n places.
-  RadixLoops(DType dtype, int64_t n, bool largest, ExprFn element)
+  /// `element`: reads x at a place of the line. `place_of`: returns the places that are sorted, n
+  /// of them; empty: 0 to n - 1.
+  RadixLoops(DType dtype, int64_t n, bool largest, ExprFn element, ExprFn place_of = {})
       : dtype_(computing_dtype(dtype)),
         n_(n),
         bytes_(static_cast<int64_t>(dtype_size(dtype_))),
         largest_(largest),
+        place_of_(std::move(place_of)),
         element_(std::move(element)),
         counts_("counts", DType::kI64, {bytes_ * 256}) {
     for (Tensor& list : places_) list = Tensor("places", DType::kI32, {n});
@@ -44,20 +58,13 @@ class RadixLoops {
   }
 
  private:
-  // Returns a number of type i64 that is ordered as the elements are: equal for both zeros and for
-  // all NaNs, which are the greatest.
+  // Returns a number of type i64 that is ordered as the elements are.
   Expr key_of(Expr x) const {
     x = widened(std::move(x));
-    if (!is_float(dtype_))
-      return dtype_size(dtype_) == 8 ? te::bitcast(DType::kI64, x) : te::cast(DType::kI64, x);
-    const DType bits = dtype_ == DType::kF64 ? DType::kI64 : DType::kI32;
-    auto number = [&](int64_t value) { return te::int_constant(bits, value); };
-    const int64_t all = bits == DType::kI64 ? INT64_MAX : INT32_MAX;
-    const Expr raw = te::bitcast(bits, x);
-    Expr key = te::select(raw < number(0), te::binary(te::BinaryOp::kXor, raw, number(all)), raw);
-    key = te::select(x == zero(dtype_), number(0), key);
-    return te::cast(DType::kI64, te::select(is_nan(x), number(all), key));
+    if (is_float(dtype_)) return te::cast(DType::kI64, ordered_bits(x));
+    return dtype_size(dtype_) == 8 ? te::bitcast(DType::kI64, x) : te::cast(DType::kI64, x);
   }
+  Expr place_of(const Expr& j) const { return place_of_ ? place_of_(j) : j; }
   // Returns the place in `counts_` for byte `byte` of a key.
   Expr bucket(const Expr& key, int64_t byte) const {
     const bool is_signed = is_float(dtype_) || is_signed_int(dtype_);
@@ -76,7 +83,7 @@ class RadixLoops {
       for (int64_t byte = 0; byte < bytes_; ++byte)
         adds.push_back(te::make_let(bucket_of, bucket(key, byte),
                                     te::make_store(counts_, {bucket_of}, counts_(bucket_of) + 1)));
-      return te::make_let(key, key_of(element_(j)), te::make_block(std::move(adds)));
+      return te::make_let(key, key_of(element_(place_of(j))), te::make_block(std::move(adds)));
     });
   }
   // Makes of each count the rank of the first element that it counts.
@@ -103,14 +110,15 @@ class RadixLoops {
           te::make_block({te::make_store(counts_, {at}, Expr(rank) + 1), std::move(move)});
       te::Stmt body = te::make_let(at, bucket(key_of(element_(place)), byte),
                                    te::make_let(rank, counts_(at), std::move(both)));
-      return te::make_let(place, byte == 0 ? j : te::cast(DType::kI64, from(j)), std::move(body));
+      return te::make_let(place, byte == 0 ? place_of(j) : te::cast(DType::kI64, from(j)),
+                          std::move(body));
     });
   }
 
   DType dtype_;
   int64_t n_, bytes_;
   bool largest_;
-  ExprFn element_;
+  ExprFn place_of_, element_;
   Tensor counts_, places_[2];
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Walks a tensor as kept positions, each with the elements that are reduced together there.
+// Walks a tensor as kept positions, each with the elements that are reduced together there; the
+// order of elements.
 #include "core/op/kernel/util.h"
 
 namespace byoc::op {
@@ -29,6 +30,14 @@ void for_taken(const ReduceWalk& walk, int64_t base, Visit&& visit) {
   walk.taken.for_rows([&](const auto& at, int64_t n, const auto& step) {
     for (int64_t k = 0; k < n; ++k) visit(base + at[0] + k * step[0]);
   });
+}
+
+/// Returns whether a comes before b in a strict order of all values, in which NaN is the greatest,
+/// as in numpy.
+template <class T>
+bool is_less(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
+  else return a < b;
 }
 
 }  // namespace byoc::op
