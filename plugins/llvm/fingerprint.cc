@@ -100,10 +100,8 @@ void Writer::stmt(const te::Stmt& s) {
 
 std::string fingerprint(const te::LoopFunction& function) {
   Writer writer;
-  // Kernels with the same loops over sizes of other names differ: their workspace names the sizes.
   for (const te::Var& size : function.sizes) {
     writer.var(size);
-    writer.text(size.name());
     writer.number(static_cast<uint64_t>(size.min()));
     writer.number(static_cast<uint64_t>(size.max()));
   }

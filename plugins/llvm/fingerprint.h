@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Describes the computation of a loop function as bytes that are equal for equal functions,
-// independent of addresses of nodes and of names, but for those of sizes.
+// independent of addresses of nodes and of names.
 #include <string>
 
 #include "byoc/te/stmt.h"

@@ -129,6 +129,14 @@ class TableModule {
 
 }  // namespace
 
+std::shared_ptr<const Kernel> with_names(std::shared_ptr<const Kernel> kernel,
+                                         std::span<const std::string> names) {
+  if (kernel->workspace.by_sizes.empty()) return kernel;
+  Kernel out = *kernel;
+  out.workspace = with_names(std::move(out.workspace), names);
+  return std::make_shared<const Kernel>(std::move(out));
+}
+
 std::string kernel_symbol(const te::LoopFunction& function, const Machine& machine,
                           const EmitOptions& options) {
   std::string text = cat(fingerprint(function), "|", machine.triple, "|", machine.tune_cpu, "|",

@@ -2,6 +2,7 @@
 #pragma once
 // Compiles loop functions to a native module: one shared object that the runtime loads by itself.
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "plugins/llvm/emit/emit.h"
@@ -14,6 +15,9 @@ struct Kernel {
   Workspace workspace = {};
   bool has_tiles = false;  // the code uses the registers of kTiles
 };
+/// Returns the kernel with a function's names of its sizes in its workspace.
+std::shared_ptr<const Kernel> with_names(std::shared_ptr<const Kernel> kernel,
+                                         std::span<const std::string> names);
 /// Returns a name made of the function and of the options it is compiled with: equal names
 /// have equal code.
 std::string kernel_symbol(const te::LoopFunction& function, const Machine& machine,

@@ -204,12 +204,13 @@ Kernels compile_all(const sdk::CompileRequest& request, std::span<const Function
   const bool contract = (request.raw.flags & BYOC_STRICT_FP) == 0;
   CompiledFunctions compiled =
       compile_functions(functions, target, contract, options, each_of(request));
-  for (size_t f = 0; f < compiled.errors.size(); ++f) {
-    if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
-  }
   Kernels out;
-  for (CompiledFunction& function : compiled.functions) {
-    out.of_function.push_back(function.sequence ? nullptr : function.kernels.at(0));
+  for (size_t f = 0; f < compiled.functions.size(); ++f) {
+    if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
+    CompiledFunction& function = compiled.functions[f];
+    const std::vector<std::string>& sizes = request.functions[f].graph.sizes;
+    out.of_function.push_back(function.sequence ? nullptr
+                                                : with_names(function.kernels.at(0), sizes));
     out.constants.push_back(std::move(function.constants));
   }
   add_sequences(compiled.functions, machine, out);

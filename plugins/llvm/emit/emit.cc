@@ -67,7 +67,7 @@ Result<Emitted> emit_function(const te::LoopFunction& function, const std::strin
                               const Machine& machine, const llvm::TargetMachine& target,
                               const EmitOptions& options, llvm::LLVMContext& context) {
   BYOC_TRY(MemoryPlan plan, plan_memory(function, options.threads));
-  BYOC_TRY(Workspace workspace, workspace_of(plan.workspace_bytes));
+  BYOC_TRY(Workspace workspace, workspace_of(plan.workspace_bytes, function.sizes));
   Emitted out{std::make_unique<llvm::Module>(symbol, context), std::move(workspace)};
   set_target(*out.module, target);
   Unit unit{*out.module, machine, plan, symbol, options.contract};

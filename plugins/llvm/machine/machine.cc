@@ -20,6 +20,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "plugins/llvm/machine/passes.h"
 
 namespace byoc::llvm_plugin {
@@ -180,6 +181,10 @@ void optimise(llvm::Module& module, llvm::TargetMachine& target, Effort effort) 
   llvm::ModulePassManager passes =
       effort == Effort::kAll ? builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
                              : passes_of(effort);
+  // Loops get blocks before them, which the code generator makes for its strength reduction alone.
+  // Where a branch goes to one of several loops, what each begins with would otherwise be in
+  // registers at once, before the branch, and the sums of the longest tile be in memory.
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::LoopSimplifyPass()));
   passes.run(module, modules);
 }
 

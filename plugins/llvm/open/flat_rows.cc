@@ -26,7 +26,7 @@ Shape rows_of(const Shape& shape) { return {shape.begin(), shape.end() - 1}; }
 class Rows {
  public:
   explicit Rows(const Function& function) : function_(function) {}
-  /// Returns the number of rows of the result; nullopt where a call needs their axes.
+  /// Returns the open number of rows of the result; nullopt where a call needs their axes.
   std::optional<Dim> count();
   bool has_rows(TypeId type) const {
     return type->shape.size() == rows_.size() + 1 && rows_of(type->shape) == rows_;
@@ -88,8 +88,9 @@ std::optional<Dim> Rows::count() {
   if (!find_rows()) return std::nullopt;
   const auto takes = [&](const Node& node) { return takes_any_rows(node); };
   if (!std::ranges::all_of(function_.nodes, takes)) return std::nullopt;
+  // Rows with an extent of 0 are 0 in every run, and would leave the function without sizes.
   const Result<Dim> count = element_count(rows_);
-  return count.ok() ? std::optional(*count) : std::nullopt;
+  return count.ok() && is_open(*count) ? std::optional(*count) : std::nullopt;
 }
 
 }  // namespace

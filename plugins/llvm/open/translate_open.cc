@@ -235,10 +235,9 @@ Result<std::optional<LeastDag>> translate_one_image(const IRModule& module,
                                                     const te::Target& target, Chosen& chosen) {
   const SizeUses uses(module);
   BYOC_TRY(const LeastModule least, with_least_numbers(module));
-  const bool is_one_image =
-      !least.sizes.empty() && std::ranges::all_of(least.sizes, [&](const auto& entry) {
-        return uses.counts_images(entry.first) && entry.second.min() == 1;
-      });
+  const bool is_one_image = std::ranges::all_of(least.sizes, [&](const auto& entry) {
+    return uses.counts_images(entry.first) && entry.second.min() == 1;
+  });
   if (!is_one_image) return std::optional<LeastDag>();
   LeastDag out;
   BYOC_TRY(out.dag, translate(least.module, target, te::by_level(), chosen.again()));

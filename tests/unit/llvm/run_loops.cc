@@ -63,6 +63,9 @@ Loaded::Loaded(te::LoopFunction function, const RunOptions& options)
   std::string symbol = llvm_plugin::kernel_symbol(function_, machine, emit);
   auto kernel = llvm_plugin::compile_kernel(function_, symbol, machine, emit);
   BYOC_CHECK(kernel.ok(), kernel.status().message());
+  std::vector<std::string> names;
+  for (const te::Var& size : function_.sizes) names.push_back(size.name());
+  kernel->workspace = llvm_plugin::with_names(std::move(kernel->workspace), names);
   const llvm_plugin::Kernel* kernels[] = {&*kernel};
   auto object = llvm_plugin::link_native(kernels, machine);
   BYOC_CHECK(object.ok(), object.status().message());

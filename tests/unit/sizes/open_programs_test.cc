@@ -341,6 +341,33 @@ TEST(OpenPrograms, HaveAsManyKernelsAsWithNumbers) {
   }
 }
 
+// Functions over sizes of other names are one kernel, and each has memory for its own sizes. A row
+// of equal elements is a row of 1 / 64 after softmax, and of 1 after a product with ones.
+TEST(OpenPrograms, ShareAKernelOverSizesOfOtherNames) {
+  Byoc byoc;
+  const std::string plugin = std::string(BYOC_BUILD_DIR) + "/lib/byoc/plugins/libbyoc_llvm.so";
+  if (!std::filesystem::exists(plugin)) GTEST_SKIP() << "llvm is not built";
+  const std::string model = byoc.write("m.ir", R"(
+fn main(%x: f32[1<=A<=65536,1,64], %z: f32[1<=B<=65536,1,64]) {output_names=["a","b"]} {
+  %v = const(0.5) : f32[64,64]  %w = const(1.0) : f32[64,64]
+  %0 = matmul(%x, %v)  %1 = softmax(%0)  %2 = matmul(%1, %w)
+  %3 = matmul(%z, %v)  %4 = softmax(%3)  %5 = matmul(%4, %w)
+  return %2, %5 })");
+  Ran ran = byoc("compile " + model + " --compiler llvm -o " + byoc.file("m.byoc"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string out = byoc.file("out");
+  ran = byoc("run " + byoc.file("m.byoc") +
+             " --input x=f32[1,1,64]=0.5 --input z=f32[50000,1,64]=0.5" + " --output-dir " + out);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* name : {"/a.npy", "/b.npy"}) {
+    auto rows = read_npy(out + name);
+    ASSERT_TRUE(rows.ok()) << rows.status().to_string();
+    const auto* got = reinterpret_cast<const float*>(rows->data());
+    for (int64_t k = 0; k < num_elements(rows->spec()); ++k)
+      ASSERT_FLOAT_EQ(got[k], 1) << name << k;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Plugins, OpenEncoder, testing::Values("json", "llvm", "onednn"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -84,6 +84,23 @@ TEST_F(CompileFunctions, AreFoundUnderOtherNames) {
   EXPECT_EQ(compile(graph_of(replaced(kDense, "%a", "%x"))).lowered, 0u);
 }
 
+// Layers of an encoder and of a decoder differ in the names of their lengths.
+TEST_F(CompileFunctions, OverSizesOfOtherNamesHaveOneKernel) {
+  constexpr std::string_view kRows = R"(fn main(%a: f32[1<=S<=64,40], %b: f32[40,70]) {
+  %0 = matmul(%a, %b)
+  %1 = softmax(%0)
+  return %1
+})";
+  auto kernel_of = [&](const std::string& size) {
+    const CompiledFunctions out = compile(graph_of(replaced(kRows, "<=S<=", size)));
+    return out.functions.at(0).kernels.at(0);
+  };
+  const auto first = kernel_of("<=S<="), second = kernel_of("<=T<=");
+  EXPECT_EQ(first->symbol, second->symbol);
+  EXPECT_EQ(first->workspace.by_sizes, second->workspace.by_sizes);
+  EXPECT_NE(first->symbol, kernel_of("<=S<=6")->symbol) << "64 and 664";
+}
+
 TEST_F(CompileFunctions, AreLoweredWhereAnythingElseDiffers) {
   compile(graph_of(kDense));
   EXPECT_EQ(compile(graph_of(replaced(kDense, "70", "71"))).lowered, 1u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions with open sizes at each size: elementwise ops, rows, products, moves.
 #include "plugins/llvm/families/family.h"
+#include "plugins/llvm/knobs.h"
 #include "plugins/llvm/open/flat_rows.h"
 #include "plugins/llvm/open/schedule_as.h"
 #include "unit/llvm/open/open_sizes.h"
@@ -167,6 +168,17 @@ TEST(OpenSizes, OfRowsAreOneAxis) {
   EXPECT_EQ(cat(function.nodes[0].types[0]), "f32[1,(B*T : 1<=B<=4, 1<=T<=33),24]");
   const IRModule heads = module_of(attention, {"1<=B<=3", "1<=T<=67"});
   EXPECT_EQ(print(llvm_plugin::with_flat_rows(heads)), print(heads));
+}
+
+// One axis of all rows would be a number, 0, and the function would have no open size left.
+TEST(OpenSizes, OfNoRowsWhateverTheyAreKeepTheirAxes) {
+  const at_sizes::TextOf none = [](auto& d) {
+    return cat("fn main(%x: i64[", d[0], ",2,0,1]) {\n  %0 = bitwise_not(%x)\n  return %0\n}\n");
+  };
+  const IRModule module = module_of(none, {"1<=S<=5"});
+  EXPECT_EQ(print(llvm_plugin::with_flat_rows(module)), print(module));
+  EXPECT_TRUE(llvm_plugin::open_kernel(module, llvm_plugin::host_target()).ok());
+  for (uint32_t threads : {1, 2}) expect_all({{"S", 1, 5}}, none, threads);
 }
 
 // A schedule of another function is an error, not another schedule.

@@ -9,7 +9,21 @@
 namespace byoc {
 namespace {
 
-using llvm_plugin::workspace_of;
+using llvm_plugin::with_names;
+
+/// Returns the workspace with the names of the sizes.
+Result<llvm_plugin::Workspace> workspace_of(const te::Expr& bytes,
+                                            const std::vector<te::Var>& sizes) {
+  std::vector<std::string> names;
+  for (const te::Var& size : sizes) names.push_back(size.name());
+  BYOC_TRY(llvm_plugin::Workspace out, llvm_plugin::workspace_of(bytes, sizes));
+  return with_names(std::move(out), names);
+}
+Result<llvm_plugin::Workspace> workspace_of(const IRModule& module, uint32_t threads) {
+  const te::LoopFunction loops = at_sizes::compiled_loops(module, threads);
+  BYOC_TRY(const llvm_plugin::MemoryPlan plan, llvm_plugin::plan_memory(loops, threads));
+  return workspace_of(plan.workspace_bytes, loops.sizes);
+}
 
 int64_t value_of(const std::string& text, const std::vector<std::pair<std::string, int64_t>>& of) {
   auto parsed = SizeExpression::parse(text);
@@ -24,20 +38,21 @@ int64_t value_of(const std::string& text, const std::vector<std::pair<std::strin
 }
 
 TEST(Workspaces, OfNumbersHaveNoText) {
-  auto out = workspace_of(te::Expr(4096));
+  auto out = workspace_of(te::Expr(4096), {});
   ASSERT_TRUE(out.ok());
   EXPECT_EQ(out->bytes, 4096u);
   EXPECT_EQ(out->by_sizes, "");
 }
 
 TEST(Workspaces, HaveTextsOfTheSameValue) {
-  const te::Expr b = te::Var::size("B", 1, 9), t = te::Var::size("a size", 1, 50);
+  const te::Var batch = te::Var::size("B", 1, 9), length = te::Var::size("a size", 1, 50);
+  const te::Expr b = batch, t = length;
   const te::Expr lines = te::floor_div((b * t + te::Expr(3)) * te::Expr(4) + te::Expr(63), 64);
   for (const auto& [x, at_2_and_7] :
        {std::pair(lines * te::Expr(64) + te::Expr(128), 256), std::pair(t - (b - te::Expr(1)), 6),
         std::pair(te::max(b, t) * (t - b), 35), std::pair(te::min(b, t) + b * t * te::Expr(2), 30),
         std::pair(te::floor_mod(b * t, 12) * te::Expr(64), 128)}) {
-    auto out = workspace_of(x);
+    auto out = workspace_of(x, {batch, length});
     ASSERT_TRUE(out.ok()) << out.status().to_string();
     EXPECT_EQ(out->bytes, 0u);
     EXPECT_EQ(value_of(out->by_sizes, {{"B", 2}, {"a size", 7}}), at_2_and_7) << out->by_sizes;
@@ -45,8 +60,8 @@ TEST(Workspaces, HaveTextsOfTheSameValue) {
 }
 
 TEST(Workspaces, OfOtherOperationsAreRefused) {
-  const te::Expr t = te::Var::size("T", 1, 50);
-  auto out = workspace_of(te::binary(te::BinaryOp::kShiftLeft, t, 3));
+  const te::Var t = te::Var::size("T", 1, 50);
+  auto out = workspace_of(te::binary(te::BinaryOp::kShiftLeft, te::Expr(t), 3), {t});
   EXPECT_EQ(out.status().code(), Code::kUnimplemented);
   EXPECT_NE(out.status().message().find("T"), std::string::npos);
 }
@@ -63,9 +78,7 @@ TEST(Workspaces, HaveMemoryForTilesWhateverTheBoundsAre) {
       },
       dims);
   for (const uint32_t threads : {1u, 4u}) {
-    auto plan = llvm_plugin::plan_memory(at_sizes::compiled_loops(module, threads), threads);
-    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
-    auto workspace = workspace_of(plan->workspace_bytes);
+    auto workspace = workspace_of(module, threads);
     ASSERT_TRUE(workspace.ok()) << workspace.status().to_string();
     if (workspace->by_sizes.empty()) {
       EXPECT_LE(workspace->bytes, uint64_t{64} << 20);  // tiles only
@@ -92,9 +105,7 @@ TEST(Workspaces, OfProductsOfImagesAreTiles) {
                      n, "]) {\n  %0 = matmul(%x, %w)\n  return %0\n}\n");
         },
         {sizes[0].text()});
-    auto plan = llvm_plugin::plan_memory(at_sizes::compiled_loops(module, 1), 1);
-    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
-    auto workspace = workspace_of(plan->workspace_bytes);
+    auto workspace = workspace_of(module, 1);
     ASSERT_TRUE(workspace.ok()) << workspace.status().to_string();
     const int64_t bytes = workspace->by_sizes.empty()
                               ? static_cast<int64_t>(workspace->bytes)
@@ -112,21 +123,27 @@ TEST(Workspaces, AreEnoughAtEverySize) {
   });
 }
 
-// A kernel that another function's is taken for would have a workspace by the sizes of that one.
-TEST(Workspaces, OfEqualLoopsAreOfTheirOwnSizes) {
-  auto loops_of = [](const std::string& size) {
-    const at_sizes::Sizes sizes = {{size, 1, 64}};
-    return at_sizes::compiled_loops(
-        at_sizes::module_of(
-            [](auto& d) {
-              return cat("fn main(%x: f32[", d[0], ",64], %w: f32[64,64]) {\n",
-                         "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  return %1\n}\n");
-            },
-            {sizes[0].text()}),
-        1);
-  };
-  EXPECT_EQ(llvm_plugin::fingerprint(loops_of("B")), llvm_plugin::fingerprint(loops_of("B")));
-  EXPECT_NE(llvm_plugin::fingerprint(loops_of("B")), llvm_plugin::fingerprint(loops_of("T")));
+te::LoopFunction loops_over(const std::string& size, int64_t most) {
+  const at_sizes::Sizes sizes = {{size, 1, most}};
+  return at_sizes::compiled_loops(
+      at_sizes::module_of(
+          [](auto& d) {
+            return cat("fn main(%x: f32[", d[0], ",64], %w: f32[64,64]) {\n",
+                       "  %0 = matmul(%x, %w)\n  %1 = softmax(%0)\n  return %1\n}\n");
+          },
+          {sizes[0].text()}),
+      1);
+}
+
+// Functions over sizes of other names share a kernel, each with a workspace by its own sizes.
+TEST(Workspaces, OfEqualLoopsHaveTheNamesOfEachFunction) {
+  using llvm_plugin::fingerprint;
+  EXPECT_EQ(fingerprint(loops_over("B", 64)), fingerprint(loops_over("T", 64)));
+  EXPECT_NE(fingerprint(loops_over("B", 64)), fingerprint(loops_over("B", 65)));
+  const te::Var a = te::Var::size("A", 1, 9), t = te::Var::size("a size", 1, 9);
+  auto out = llvm_plugin::workspace_of(te::Expr(a) * 64 + te::Expr(t), std::vector{a, t});
+  ASSERT_TRUE(out.ok()) << out.status().to_string();
+  EXPECT_EQ(with_names(*out, std::vector<std::string>{"N", "a b"}).by_sizes, "N*64+\"a b\"");
 }
 
 }  // namespace
