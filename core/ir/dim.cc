@@ -220,6 +220,7 @@ Result<Part> part_of_text(std::string_view text, const SizesByName& sizes) {
 // T*T-1 have the same one.
 Result<Dim> dim_of(const Part& computed, const SizesByName& sizes) {
   const std::string text = computed.polynomial.text();
+  if (text.size() > kMostText) return too_long();
   if (computed.bounds.max < 0)
     return invalid(cat("the size ", text, " is negative")).with_slug("size-bounds");
   if (auto number = computed.polynomial.number()) {

@@ -15,6 +15,16 @@ inline Status overflow() {
   return Status(Code::kOutOfRange, "a size does not fit in 63 bits").with_slug("size-overflow");
 }
 
+/// Expressions that repeat a size in each op of a chain would double with each op. Those of real
+/// networks have at most some 100 characters.
+inline constexpr size_t kMostText = 4096, kMostTerms = kMostText / 2;
+inline Status too_long() {
+  return Status(Code::kOutOfRange,
+                cat("the expression of a size has more than ", kMostText, " characters"))
+      .with_slug("size-length")
+      .with_help("give numbers for the sizes of the model, as in --shape N=1");
+}
+
 /// The sum of products of factors, each with a number. Factors are texts, sorted.
 class Polynomial {
  public:
@@ -44,6 +54,7 @@ class Polynomial {
   Result<Polynomial> times(const Polynomial& other) const {
     Polynomial out;
     for (const auto& [factors, count] : terms_) {
+      if (out.terms_.size() > kMostTerms) return too_long();
       Polynomial part;
       for (const auto& [others, times] : other.terms_) {
         std::vector<std::string> both;

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Compares a caller's view with the type that a program expects.
-#include <cstring>
-
 #include "byoc/runtime/artifact.h"
+#include "byoc/runtime/device_type.h"
 #include "byoc/runtime/tensor.h"
 
 namespace byoc {
 
 /// The type of a bool in DLPack since 0.8, kDLBool. byoc takes it for what to_dlpack returns.
 inline constexpr DLDataType kDlpackBool{6, 8, 1};
-
-/// Returns the number of the device's type, which a caller may have from a later DLPack than this
-/// one: C++ leaves it undefined to read such a number as the enum.
-inline int device_type_of(const DLDevice& device) {
-  static_assert(sizeof(int) == sizeof device.device_type);
-  int number = 0;
-  std::memcpy(&number, &device.device_type, sizeof number);
-  return number;
-}
 
 /// Checks device, dtype and shape; messages use the user's words. kind: "input" or "output", the
 /// slug's first half.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "byoc/base/file.h"
+#include "byoc/runtime/device_type.h"
 #include "byoc/runtime/tensor.h"
 #include "runtime/artifact/view.h"
 
@@ -191,9 +192,10 @@ Result<Tensor> read_npy(const std::string& path) {
 Status write_npy(const DLTensor& tensor, DType dtype, const std::string& path) {
   BYOC_TRY(DType storage, from_dlpack(tensor.dtype));
   bool fits = storage == dtype || (storage == DType::kU8 && dtype == DType::kBool);
-  if (!fits || tensor.device.device_type != kDLCPU) {
-    return invalid(cat("a tensor of ", storage, " on device ", int{tensor.device.device_type},
-                       " cannot be written as ", dtype, " from the CPU"))
+  const int device = device_type_of(tensor.device);
+  if (!fits || device != kDLCPU) {
+    return invalid(cat("a tensor of ", storage, " on device ", device, " cannot be written as ",
+                       dtype, " from the CPU"))
         .with_slug("npy")
         .at(path);
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/runtime/device_type.h"
+
 namespace byoc {
 namespace {
 
@@ -132,15 +134,16 @@ void GivenArguments::begin() {
 
 Result<uint32_t> GivenArguments::find(const char* kind, const std::string& name,
                                       const DLDevice& device) const {
+  const int type = device_type_of(device);
   std::string known;
   for (uint32_t k = 0; k < program_.devices.size(); ++k) {
     const DLDevice id = program_.devices[k]->id();
-    if (id.device_type == device.device_type && id.device_id == device.device_id) return k;
+    if (device_type_of(id) == type && id.device_id == device.device_id) return k;
     known += cat(", or on ", program_.devices[k]->name(), ", device ", id.device_id, " of type ",
-                 int{id.device_type});
+                 device_type_of(id));
   }
-  return invalid(cat("\"", name, "\" is on device ", device.device_id, " of type ",
-                     int{device.device_type}, ", the program takes it in the CPU's memory", known))
+  return invalid(cat("\"", name, "\" is on device ", device.device_id, " of type ", type,
+                     ", the program takes it in the CPU's memory", known))
       .with_slug(cat(kind, "-data"))
       .with_help("copy it there before the run");
 }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "byoc/base/size_expression.h"
+#include "byoc/runtime/device_type.h"
 #include "runtime/host/host.h"
 
 namespace byoc {
@@ -38,7 +39,8 @@ Status check_needs(const byoc_kernel_info& info, const KernelShape& shape) {
 }
 
 bool is_on_host(const DLDevice& device) {
-  return device.device_type == kDLCPU || device.device_type == 0;
+  const int type = device_type_of(device);
+  return type == kDLCPU || type == 0;
 }
 
 /// Checks where the kernel runs, and where its arguments are.
@@ -51,13 +53,13 @@ Status read_device(const byoc_plugin& table, const byoc_kernel_info& info, const
     return {};
   }
   if (table.device == nullptr) {
-    return invalid(cat("requires device type ", int{info.device.device_type},
+    return invalid(cat("requires device type ", device_type_of(info.device),
                        ", its plugin has no slots for devices"));
   }
   if (info.device.device_id < 0) return invalid(cat("requires the device ", info.device.device_id));
   if (info.open_workspace.n != 0 || shape.gives_counted)
     return invalid("runs on a device, with sizes that each run finds out");
-  kernel.device = {static_cast<uint32_t>(info.device.device_type),
+  kernel.device = {static_cast<uint32_t>(device_type_of(info.device)),
                    static_cast<uint32_t>(info.device.device_id)};
   if (info.n_placement == 0) return {};
   if (info.n_placement != uint64_t{shape.n_in} + shape.n_out || info.placement == nullptr)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "byoc/runtime/device_type.h"
 #include "runtime/host/host.h"
 #include "runtime/host/kernel_facts.h"
 #include "runtime/host/packed.h"
@@ -35,15 +36,16 @@ Result<DeviceInfo> read_device(const byoc_device* raw) {
   if (raw->h.tag != BYOC_TAG_DEVICE || raw->h.size < sizeof *raw)
     return invalid("is no byoc_device");
   const DLDevice device = raw->device;
-  if (device.device_type == kDLCPU || device.device_type <= 0 || device.device_id < 0)
-    return invalid(cat("has the type ", int{device.device_type}, " and the number ",
-                       device.device_id, ", which are those of no device"));
+  const int type = device_type_of(device);
+  if (type == kDLCPU || type <= 0 || device.device_id < 0)
+    return invalid(cat("has the type ", type, " and the number ", device.device_id,
+                       ", which are those of no device"));
   if ((raw->kinds & BYOC_MEMORY_DEVICE) == 0)
     return invalid(cat("has memory of the kinds ", raw->kinds, ", without BYOC_MEMORY_DEVICE"));
   const uint64_t align = raw->align == 0 ? kDefaultAlign : raw->align;
   if (!std::has_single_bit(align) || align > kMaxDeviceAlign)
     return invalid(cat("has the alignment ", align, ", no power of two up to ", kMaxDeviceAlign));
-  return DeviceInfo{static_cast<uint32_t>(device.device_type),
+  return DeviceInfo{static_cast<uint32_t>(type),
                     static_cast<uint32_t>(device.device_id),
                     text_of(raw->name),
                     raw->kinds,

@@ -35,7 +35,11 @@ FORMS = {
                                  f"sequence_length=1..{PROMPT}", "sequence_length=1"]),
 }
 
-WRITES = {"scatter": "tensor_scatter: write_indices", "grouped": "group_query: seqlens_k"}  # what an error names
+def name_of_first(form, count):
+    """What an error names: seqlens_k is the position of the last new token, so also of the first when there is one."""
+    if form == "scatter":
+        return "tensor_scatter: write_indices"
+    return "group_query: seqlens_k" if count == 1 else "group_query: first_new_position"
 
 
 def with_more_angles(model):
@@ -110,8 +114,9 @@ class Text:
         try:
             self.ours.run(tokens, start)
         except error as caught:
-            name = "rotary: position_ids holds -1" if start < 0 else WRITES[self.ours.form]
-            if name not in str(caught) or "expected 0 to" not in str(caught):
+            name = "rotary: position_ids" if start < 0 else name_of_first(self.ours.form, count)
+            wanted = f"{name} holds {start}, expected 0 to " + (f"{O.length - count}" if start >= 0 else "")
+            if wanted not in str(caught):
                 raise AssertionError(f"{count} tokens at {start}: the error is {caught}") from caught
         else:
             raise AssertionError(f"{count} tokens at {start} of {O.length} are no error")

@@ -2,12 +2,20 @@
 #include "mutants/c_arguments.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace byoc::test {
 namespace {
 
 constexpr int64_t kMostBytes = 1 << 20;  // of one tensor
+
+/// Sets any number as the device's type: it may be from a later DLPack than this one.
+void set_device(DLDevice& device, int type, int32_t id) {
+  static_assert(sizeof type == sizeof device.device_type);
+  std::memcpy(&device.device_type, &type, sizeof type);
+  device.device_id = id;
+}
 
 }  // namespace
 
@@ -63,9 +71,11 @@ void Tensor::change(Input& in) {
     case 1:
       view.dtype = {in.byte(), in.byte(), static_cast<uint16_t>(in.number())};
       break;
-    case 2:
-      view.device = {static_cast<DLDeviceType>(in.byte() % 20), static_cast<int32_t>(in.number())};
+    case 2: {
+      const auto type = static_cast<int>(in.number());
+      set_device(view.device, type, static_cast<int32_t>(in.number()));
       break;
+    }
     case 3:
       view.byte_offset = static_cast<uint64_t>(in.number());
       break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // transpose, expand, tile, depth_to_space, space_to_depth, slice, reverse_sequence, pad, trilu,
 // eye_like. Expected values: numpy on arange.
+#include "byoc/ir/dim.h"
 #include "pattern.h"
 
 namespace byoc::testing {
@@ -149,6 +150,46 @@ TEST(Slice, GivesOpenDims) {
   EXPECT_EQ(infer("slice", {f32_type({kMovedN, 2})}, all), "f32[N,2]");
   EXPECT_EQ(infer("slice", {f32_type({kMovedN, 2})}, part), "f32[(min(2,N) : N),2]");
   EXPECT_EQ(infer("slice", {f32_type({Dim::symbol("B", 0, 2), 2})}, part), "f32[B<=2,2]");
+}
+
+Dim sliced_dim(Dim dim, const Attrs& given) {
+  const OpDef* op = *all_ops().get("slice");
+  const Attrs attrs = *complete_attrs(*op, given);
+  const std::vector<TypeId> types = {f32_type({dim})};
+  auto out = infer_types(*op, types, attrs);
+  return out.ok() ? (*out)[0]->shape[0] : Dim(-1);
+}
+
+// Positions are counted as numpy does: an end from the back is the dim less than it, at least 0.
+int64_t numpy_cells(int64_t n, int64_t start, int64_t end, int64_t step) {
+  auto at = [&](int64_t p) { return p < 0 ? std::max<int64_t>(n + p, 0) : std::min(p, n); };
+  int64_t cells = 0;
+  for (int64_t p = at(start); p < at(end); p += step) ++cells;
+  return cells;
+}
+
+TEST(Slice, OfAnOpenDimHasAsManyCellsAsOfEachNumber) {
+  for (int64_t start : {-9, -3, -1, 0, 1, 3}) {
+    for (int64_t end : {INT64_MAX, int64_t{-2}, int64_t{0}, int64_t{2}, int64_t{5}}) {
+      for (int64_t step : {1, 2, 3}) {
+        const Dim dim = sliced_dim(
+            kMovedN, {{"starts", Ints{start}}, {"ends", Ints{end}}, {"steps", Ints{step}}});
+        for (int64_t n = 0; n < 8; ++n) {
+          const auto number = with_sizes(dim, [&](Dim) { return std::optional(Dim(n)); });
+          ASSERT_TRUE(number.ok()) << cat(dim);
+          EXPECT_EQ(*number, Dim(numpy_cells(n, start, end, step)))
+              << cat(dim, " of ", n, " [", start, ":", end, ":", step, "]");
+        }
+      }
+    }
+  }
+}
+
+TEST(Slice, OfSlicesHasNoExpressionThatDoubles) {
+  Dim dim = kMovedN;
+  for (int k = 0; k < 8; ++k)
+    dim = sliced_dim(dim, {{"starts", Ints{1}}, {"ends", Ints{INT64_MAX}}, {"steps", Ints{2}}});
+  EXPECT_LE(dim.name().text().size(), 8 * std::string_view("div(max(1,N),2)").size());
 }
 
 TEST(Slice, RejectsWhatDoesNotFit) {

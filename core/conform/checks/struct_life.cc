@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "byoc/base/shared_library.h"
+#include "byoc/runtime/device_type.h"
 #include "byoc/runtime/tensor.h"
 #include "core/conform/checks/taken_sample.h"
 #include "core/process/faults.h"
@@ -249,7 +250,7 @@ class StructLife {
   }
 
   void run() {
-    if (info_->device.device_type > kDLCPU) return;  // it takes no tensors of the host
+    if (device_type_of(info_->device) > kDLCPU) return;  // it takes no tensors of the host
     const Function& main = sample_.module.function("main");
     std::vector<Tensor> tensors;
     for (size_t k = 0; k < main.num_params(); ++k)

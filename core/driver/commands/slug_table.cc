@@ -305,6 +305,8 @@ constexpr SlugRow kRows[] = {
     {"signature-mismatch",
      "The arguments of a call and the parameters of its function have different types."},
     {"size-bounds", "An expression of sizes has a divisor or a bound that is not valid."},
+    {"size-length",
+     "The expression of an open size is too long. Give numbers for the sizes, as in --shape N=1."},
     {"size-overflow", "A size does not fit in 63 bits. The model is not valid, or far too large."},
     {"size-syntax", "An expression of sizes cannot be read."},
     {"slurm",

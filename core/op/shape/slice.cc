@@ -99,6 +99,15 @@ Result<Dim> open_position(Dim dim, int64_t at) {
   return natural_difference(dim, Dim(at == INT64_MIN ? INT64_MAX : -at));
 }
 
+// Returns how many cells are from the position `start` of a dim to `last`, which is at most the
+// dim. The text has the dim once where it can: else texts double with each slice of a slice.
+Result<Dim> cells_before(Dim last, Dim dim, int64_t start) {
+  if (start >= 0) return natural_difference(last, Dim(start));  // none where the dim is shorter
+  if (last == dim) return dim_min(dim, Dim(start == INT64_MIN ? INT64_MAX : -start));
+  BYOC_TRY(Dim first, open_position(dim, start));
+  return natural_difference(last, first);
+}
+
 // Returns the dim of a slice of an open one.
 Result<Dim> open_range(Dim dim, int64_t start, int64_t end, int64_t step) {
   if (step < 0) {
@@ -108,9 +117,8 @@ Result<Dim> open_range(Dim dim, int64_t start, int64_t end, int64_t step) {
     return invalid(cat("slice: dim ", dim, " must be known for a step of ", step))
         .with_slug("symbolic-shape");
   }
-  BYOC_TRY(Dim first, open_position(dim, start));
   BYOC_TRY(Dim last, open_position(dim, end));
-  BYOC_TRY(Dim cells, natural_difference(last, first));
+  BYOC_TRY(Dim cells, cells_before(last, dim, start));
   return dim_ceil_quotient(cells, step);
 }
 

@@ -138,6 +138,12 @@ TEST(GivenOnDevice, AnotherDeviceIsAnErrorThatNamesBoth) {
   EXPECT_EQ(status.slug(), "input-data");
   EXPECT_THAT(status.message(), testing::AllOf(testing::HasSubstr("\"x\" is on device 3 of type 2"),
                                                testing::HasSubstr("sim:0")));
+  const int later = 1000;  // of a DLPack that has more types
+  std::memcpy(&wrong.device.device_type, &later, sizeof later);
+  const Status unknown =
+      f.run({wrong, f.inputs[1].view()}, {f.outputs[0].view(), f.outputs[1].view()});
+  EXPECT_EQ(unknown.slug(), "input-data");
+  EXPECT_THAT(unknown.message(), testing::HasSubstr("\"x\" is on device 3 of type 1000"));
   const DeviceBuffer x = f.buffer();
   const Status overlap = f.run({x.view(f.inputs[0].spec()), f.inputs[1].view()},
                                {x.view(f.outputs[0].spec()), f.outputs[1].view()});

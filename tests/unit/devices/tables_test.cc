@@ -3,6 +3,8 @@
 // themselves.
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "byoc/host/register.h"
 #include "runtime/host/kernel_facts.h"
 
@@ -105,6 +107,11 @@ TEST(DeviceKernels, AreRefusedWithTheReason) {
   EXPECT_EQ(refusal_of(good, true), "");
   EXPECT_THAT(refusal_of(good, false), testing::HasSubstr("no slots for devices"));
   byoc_kernel_info info = good;
+  const int later = 1000;  // of a DLPack that has more types
+  std::memcpy(&info.device.device_type, &later, sizeof later);
+  EXPECT_THAT(refusal_of(info, false), testing::HasSubstr("device type 1000"));
+  EXPECT_EQ(refusal_of(info, true), "");
+  info = good;
   info.placement = places;
   info.n_placement = 2;
   EXPECT_EQ(refusal_of(info, true), "");

@@ -158,6 +158,17 @@ int64_t evaluated(Dim dim, const Values& values) {
   return out.ok() ? *out : -1;
 }
 
+TEST(Dim, RefusesExpressionsThatGrowWithoutEnd) {
+  const Dim other = Dim::symbol("M");
+  Result<Dim> sum = kP;
+  for (int k = 0; k < 60 && sum.ok(); ++k) sum = dim_max(*sum, ok(dim_min(*sum, other)));
+  EXPECT_FALSE(sum.ok());
+  EXPECT_EQ(sum.status().slug(), "size-length");
+  Result<Dim> product = ok(dim_sum(kP, other));
+  for (int k = 0; k < 60 && product.ok(); ++k) product = dim_product(*product, *product);
+  EXPECT_FALSE(product.ok());
+}
+
 // Random trees are computed as dims, then evaluated; and computed with the numbers.
 TEST(Dim, EqualsArithmeticWithNumbers) {
   std::mt19937 random(7);

@@ -188,6 +188,12 @@ Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads)
   return places;
 }
 
+// Names what places.first has, for errors: seqlens_k counts up to the last of the new positions.
+std::string name_of_first(const Places& places) {
+  const bool is_one = places.s.is_static() && places.s.extent() == 1;
+  return cat("group_query.", is_one ? "seqlens_k" : "first_new_position");
+}
+
 // Returns the cache with the new keys or values.
 Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId now) {
   if (!past) return now;
@@ -201,7 +207,7 @@ Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId 
     past = graph.call("pad", {*past}, {{"pads", pads}});
   }
   return graph.call("update_rows", {*past, now, places.first},
-                    {{"axis", int64_t{2}}, {"of", "group_query.seqlens_k"}});
+                    {{"axis", int64_t{2}}, {"of", name_of_first(places)}});
 }
 
 // Returns the bias by which queries see valid keys: those up to their own, and within the window.

@@ -100,6 +100,19 @@ TEST(Npy, WritesStridedViewsCompactly) {
   EXPECT_THAT(std::vector<int32_t>(data, data + 6), ::testing::ElementsAre(0, 3, 1, 4, 2, 5));
 }
 
+// A number of a later DLPack, which no DLDeviceType of this one has: undefined behaviour sanitizers
+// end the program where it is read as that enum.
+TEST(Npy, RefusesToWriteFromADeviceOfAnyNumber) {
+  TempFolder folder;
+  auto tensor = Tensor::make({DType::kF32, {2}});
+  DLTensor view = tensor->view();
+  const int later = 1000;
+  std::memcpy(&view.device.device_type, &later, sizeof later);
+  const Status status = write_npy(view, DType::kF32, folder.file("a.npy"));
+  EXPECT_EQ(status.slug(), "npy");
+  EXPECT_THAT(status.message(), HasSubstr("on device 1000"));
+}
+
 std::string error_of(const std::string& file) {
   TempFolder folder;
   put(folder.file("bad.npy"), file);
