@@ -38,6 +38,9 @@ constexpr EnvVariable kVariables[] = {
      "share/byoc/machines; unset: shipped, known from before, or measured"},
     {"BYOC_PIN", "0",
      "1: the workers of parallel loops, and the thread that starts them, are bound to a core each"},
+    {"BYOC_ALL_WORKERS", "0",
+     "1, for tests of byoc: in a parallel loop each worker does its own share, which others wait "
+     "for, so that short loops are shared, too"},
     {"BYOC_DEVICE_TIMEOUT_MS", "60000",
      "the longest wait of a run for a device, in ms; 0: no limit"},
     {"BYOC_DUMP", "", "folder for the text of the module after every pass that changed something"},

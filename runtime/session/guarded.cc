@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostConstants = 8192;  // three mappings each, of the system's 65530
 constexpr int kCanary = 0xff;            // NaN as a float
+constexpr size_t kPiece = size_t{4} << 20;
 
 std::map<ContentKey, std::string> names_of_constants(const Executable& executable) {
   std::map<ContentKey, std::string> names;
@@ -24,6 +25,17 @@ std::map<ContentKey, std::string> names_of_constants(const Executable& executabl
     }
   }
   return names;
+}
+
+/// Copies a constant in pieces, and releases what was copied: it is in memory once.
+void move_to(std::byte* to, std::span<const std::byte> constant) {
+  while (!constant.empty()) {
+    const auto piece = constant.first(std::min(constant.size(), kPiece));
+    std::memcpy(to, piece.data(), piece.size());
+    release_spilled(piece);
+    to += piece.size();
+    constant = constant.subspan(piece.size());
+  }
 }
 
 uint64_t compact_bytes(const DLTensor& tensor) {
@@ -47,8 +59,7 @@ Status guard_constants(Executable& executable) {
     auto name = names.find(key);
     BYOC_TRY_STATUS(memory->place(name == names.end() ? "a constant" : name->second, buffer->size(),
                                   Buffer::kAlignment, Placement::kAtEnd));
-    std::memcpy(memory->data(), buffer->data(), buffer->size());
-    release_spilled(buffer->bytes());  // in memory once: the copy
+    move_to(memory->data(), buffer->bytes());
     memory->make_read_only();
     buffer = Buffer::adopt_unverified({memory->data(), memory->size()}, memory, key);
   }

@@ -107,6 +107,11 @@ uint64_t time_alone_ns(uint64_t late_ns, uint64_t since_ns, uint64_t last_ns) {
   return std::max(kAloneTimes * late_ns, std::min(4 * last_ns, kLongestAloneNs));
 }
 
+bool needs_all() {
+  static const bool is_set = env_value("BYOC_ALL_WORKERS") == "1";
+  return is_set;
+}
+
 uint32_t size() { return the_team.started.load(std::memory_order_relaxed) + 1; }
 
 void start(uint32_t threads, uint32_t cores) {
@@ -144,7 +149,7 @@ void join(uint32_t inside) {
 
 void run(uint32_t threads, Work work, void* data) {
   const uint64_t begin_ns = now_ns();
-  if (begin_ns < the_team.alone_until_ns) return work(data, 0);
+  if (begin_ns < the_team.alone_until_ns && !needs_all()) return work(data, 0);
   the_team.work = work;
   the_team.data = data;
   the_team.threads.store(threads, std::memory_order_relaxed);

@@ -9,6 +9,9 @@ namespace byoc::team {
 
 using Work = void (*)(void* data, uint32_t worker);
 
+/// Returns whether each worker has to do its share of each loop: BYOC_ALL_WORKERS=1, for tests.
+bool needs_all();
+
 /// Returns the number of workers, and one more, the caller of `run`.
 uint32_t size();
 

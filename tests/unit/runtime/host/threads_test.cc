@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -182,6 +183,40 @@ TEST(OwnWorkers, AreLeftAloneForAWhileAfterOneWasLate) {
   EXPECT_EQ((Calls{.sleep_ms = 0, .stay_ms = 20}.count(2)), 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(2000));
   EXPECT_EQ((Calls{.sleep_ms = 0, .stay_ms = 60'000}.count(2)), 1);
+}
+
+/// Returns in how many of 100 loops of `threads` short blocks each worker did one.
+int loops_by_all(uint32_t threads, Workers workers) {
+  ThreadScope scope(threads, workers);
+  int out = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<uint32_t> by(threads);
+    run(threads, 1, [&](uint64_t lo, uint64_t, uint32_t worker) { return by[lo] = worker, 0; });
+    bool is_by_all = true;
+    for (uint32_t k = 0; k < threads; ++k) is_by_all &= by[k] == k;
+    out += is_by_all;
+  }
+  return out;
+}
+
+// Otherwise the caller is done before a worker has come. The variable is read once, so this needs
+// a process of its own. On a busy machine a worker may have no core for as long as others wait.
+TEST(AllWorkers, DoTheirSharesOfShortLoops) {
+  if (!team::needs_all()) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setenv("BYOC_ALL_WORKERS", "1", 1);
+      ::execl("/proc/self/exe", "runtime_test", "--gtest_filter=AllWorkers.*", nullptr);
+      ::_exit(1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    return;
+  }
+  for (Workers workers : {Workers::kOwn, Workers::kOpenMp}) {
+    for (uint32_t threads : {2u, 3u}) EXPECT_GE(loops_by_all(threads, workers), 90) << threads;
+  }
 }
 
 TEST(OwnWorkers, AreLeftAloneForLongerWhenTheyAreLateAgain) {
