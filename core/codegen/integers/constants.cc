@@ -62,6 +62,13 @@ std::optional<Scale> scale_of(const Function& function, const Match& match, std:
   return Scale{*std::move(factors), *std::move(zero_points)};
 }
 
+void set_most_weight(Attrs& attrs, std::span<const int8_t> weights) {
+  constexpr int kSmall = 64;
+  const bool are_small = std::ranges::all_of(
+      weights, [](int weight) { return -kSmall <= weight && weight <= kSmall; });
+  if (are_small) attrs.set("most_weight", int64_t{kSmall});
+}
+
 ValueId Adder::add(std::string_view op, Attrs attrs, std::vector<ValueId> args) {
   const OpDef* def = ops_.find(op);
   BYOC_CHECK(def != nullptr, "no op ", op);

@@ -35,6 +35,10 @@ struct Scale {
 /// when one is no constant, or a factor is not positive and finite.
 std::optional<Scale> scale_of(const Function& function, const Match& match, std::string_view name);
 
+/// Records in the attributes of a product of integers that all its weights are small, if they are:
+/// magnitudes of at most 64, of which two products with u8 fit in i16.
+void set_most_weight(Attrs& attrs, std::span<const int8_t> weights);
+
 /// Adds ops and constants. Borrows all that it is made of.
 class Adder {
  public:

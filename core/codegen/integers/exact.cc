@@ -214,6 +214,7 @@ ValueId ExactWriter::product(const std::vector<int8_t>& weights, const Shape& sh
     if (p_.has_pads && !is_surrounded_)
       attrs.set("pads", list("pads", 0)), attrs.set("pad_value", int64_t{zero_});
   }
+  set_most_weight(attrs, weights);
   const ValueId w = add_.constant(DType::kI8, shape, weights);
   ValueId y = add_.add(p_.is_conv ? "conv2d_integers" : "matmul_integers", attrs, {x_, w});
   if (zero_ != 0) y = add_.add("add", {}, {y, constant(start)});

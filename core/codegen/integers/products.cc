@@ -249,6 +249,7 @@ ValueId Writer::sums() {
   if (p_.is_conv) {
     Attrs conv = attrs("anchor");
     conv.set("pad_value", p_.x_zero);
+    set_most_weight(conv, p_.weights);
     const ValueId w =
         add_.constant(DType::kI8, from_.type(*captured(match_, "w"))->shape, p_.weights);
     products = add_.add("conv2d_integers", std::move(conv), {operand(), w});
@@ -258,7 +259,9 @@ ValueId Writer::sums() {
       for (size_t k = 0; k < terms; ++k) columns[k * channels + c] = p_.weights[c * terms + k];
     }
     const ValueId w = add_.constant(DType::kI8, {p_.terms, p_.channels}, columns);
-    products = add_.add("matmul_integers", {}, {operand(), w});
+    Attrs product;
+    set_most_weight(product, p_.weights);
+    products = add_.add("matmul_integers", std::move(product), {operand(), w});
   }
   return add_.add("add", {}, {products, add_.constant(DType::kI32, per_channel(), start)});
 }

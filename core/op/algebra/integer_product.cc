@@ -6,6 +6,7 @@
 #include "byoc/op/registry.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
+#include "core/op/kernel/matrix.h"
 
 namespace byoc::op {
 namespace {
@@ -24,6 +25,7 @@ Status check_product(Types in, const Attrs& attrs) {
   BYOC_TRY_STATUS(expect_dtype(kMatmulIntegers, "b", in[1], {DType::kU8, DType::kI8}));
   BYOC_TRY_STATUS(zero_of(attrs, "a_zero").status());
   BYOC_TRY_STATUS(zero_of(attrs, "b_zero").status());
+  BYOC_TRY_STATUS(check_most_weight(kMatmulIntegers, attrs));
   const Shape &a = in[0]->shape, &b = in[1]->shape;
   if (b.size() != a.size()) BYOC_TRY_STATUS(expect_rank(kMatmulIntegers, "b", in[1], 2));
   if (a.size() < 2) BYOC_TRY_STATUS(expect_rank(kMatmulIntegers, "a", in[0], 2));
@@ -104,7 +106,9 @@ OpDef matmul_integers() {
   op.inputs = {{"a", "u8 or i8 [..., m, k]"},
                {"b", "u8 or i8 [k, n], or [..., k, n] with the leading dims of a"}};
   op.outputs = {{"y", "i32 [..., m, n]"}};
-  op.attrs = {{"a_zero", int64_t{0}, "-128 to 255"}, {"b_zero", int64_t{0}, "-128 to 255"}};
+  op.attrs = {{"a_zero", int64_t{0}, "-128 to 255"},
+              {"b_zero", int64_t{0}, "-128 to 255"},
+              most_weight_attr()};
   op.infer = infer_product;
   op.reference = reference_product;
   op.compute = with_open_sizes(compute_product);

@@ -8,6 +8,7 @@
 #include "core/op/kernel/conv_kernel.h"
 #include "core/op/kernel/expression.h"
 #include "core/op/kernel/kernel.h"
+#include "core/op/kernel/matrix.h"
 
 namespace byoc::op {
 namespace {
@@ -63,6 +64,7 @@ Result<IntegerConv> read_integer_conv(std::string_view op, Types in, const Attrs
   BYOC_TRY_STATUS(check_channels(op, in, conv));
   if (conv.pad_value < 0 || conv.pad_value > 255)
     return invalid(cat(op, ": pad_value is ", conv.pad_value, ", expected 0 to 255"));
+  BYOC_TRY_STATUS(check_most_weight(op, attrs));
   const int64_t kernel[] = {w[2], w[3]};
   BYOC_TRY(std::vector<Window> windows, read_windows(op, attrs, kernel));
   BYOC_CHECK(windows.size() == 2, windows.size(), " windows of an image");
@@ -166,7 +168,8 @@ OpDef integer_conv(bool is_blocked) {
               {"pads", Ints{0, 0, 0, 0}, "begins, then ends, at least 0"},
               {"dilations", Ints{1, 1}, "one per spatial dim, at least 1"},
               {"group", int64_t{1}, "divides the channels of x and y"},
-              {"pad_value", int64_t{0}, "0 to 255"}};
+              {"pad_value", int64_t{0}, "0 to 255"},
+              most_weight_attr()};
   if (is_blocked)
     op.attrs.push_back({"block", int64_t{1}, "channels in a block of y", AttrSpec::kRequired});
   op.infer = [=](Types in, const Attrs& a) { return infer_integer_conv(name, in, a, is_blocked); };

@@ -129,11 +129,20 @@ bool keeps_order(const te::Compute& compute) {
          is_light(compute.values[0], compute.axes);
 }
 
-bool has_pairs(const te::Compute& compute) {
-  return !compute.reduce.empty() &&
-         std::ranges::any_of(loads_of(compute), [](const te::Load* load) {
-           return load->tensor.dtype() == DType::kI16;
-         });
+int registers_of_products(const te::Compute& compute) {
+  if (compute.reduce.empty()) return 0;
+  bool saturates = false;
+  Seen seen;
+  for (const te::Expr& value : compute.values) {
+    walk_expr(value, seen, [&](const te::Expr& x) {
+      auto* binary = std::get_if<te::Binary>(&x->kind);
+      saturates = saturates || (binary != nullptr && binary->op == te::BinaryOp::kMin &&
+                                x.dtype() == DType::kI32 && te::as_int(binary->b) == INT16_MAX);
+    });
+  }
+  if (saturates) return 2;
+  return std::ranges::any_of(
+      loads_of(compute), [](const te::Load* load) { return load->tensor.dtype() == DType::kI16; });
 }
 
 bool reads_inputs_alone(const te::Dag& dag, const te::Procedure& procedure) {

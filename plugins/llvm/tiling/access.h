@@ -29,9 +29,10 @@ bool is_elementwise(const te::Load& load, const std::vector<te::Axis>& axes);
 /// stage may read the other tensors in its place.
 bool keeps_order(const te::Compute& compute);
 
-/// Returns true when a lane adds products of two i16, as products of integers of 8 bits are
-/// computed without an instruction for bytes.
-bool has_pairs(const te::Compute& compute);
+/// Returns the registers that a sum of products of integers of 8 bits takes beside its operands,
+/// where no instruction adds four products of bytes: one for a product of two i16, two for one of
+/// bytes, whose pairs are added as i16 and then multiplied by 1.
+int registers_of_products(const te::Compute& compute);
 
 /// Returns true when the procedure reads inputs of the Dag alone. Such a procedure, for example a
 /// check of indices, stays a nest of its own whatever is tiled.

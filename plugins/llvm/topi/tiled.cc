@@ -22,7 +22,7 @@ std::optional<Template> template_of_anchor(const te::Dag& dag, const te::Target&
       compute.reduce, [](const te::Axis& axis) { return extent_of(axis) >= 1; });
   if (!is_known || !has_terms) return std::nullopt;
   te::Target of_tiles = target;
-  if (has_pairs(compute)) --of_tiles.vector_registers;
+  of_tiles.vector_registers -= registers_of_products(compute);
   const std::optional<TilingTemplate> tilings = tilings_of(anchor, of_tiles);
   if (!tilings) return std::nullopt;
   auto at = [&dag, what = *what, tiling = tilings->at, lanes = target.lanes(sizeof(float))](

@@ -20,12 +20,26 @@ constexpr uint32_t kHalves = 0x0f0f0f0f;  // the lower ones of four bytes
 
 enum class Nibble : uint8_t { kNone, kLow, kHigh };
 
+constexpr int64_t kLeastI16 = -32768, kMostI16 = 32767;
+
+// Returns x of a sum saturated to i16, min(max(x, -32768), 32767) in i32; null: another sum.
+const te::Expr* saturated(const te::Expr& sum) {
+  auto* least = std::get_if<te::Binary>(&sum->kind);
+  if (least == nullptr || least->op != te::BinaryOp::kMin || te::as_int(least->b) != kMostI16)
+    return nullptr;
+  auto* greatest = std::get_if<te::Binary>(&least->a->kind);
+  const bool is_pair = greatest != nullptr && greatest->op == te::BinaryOp::kMax &&
+                       te::as_int(greatest->b) == kLeastI16;
+  return is_pair ? &greatest->a : nullptr;
+}
+
 // Appends the terms of a sum, and its products of u8 and i8, or of two i16. The u8 may be half of a
-// byte. Sums have few terms.
+// byte. Two products of bytes may be a sum of their own, saturated to i16. Sums have few terms.
 struct Terms {
   struct Product {
     const te::Load *a, *b;        // of bytes: the unsigned one, then the signed one
     Nibble half = Nibble::kNone;  // of a
+    bool saturates = false;       // the sum with the product before it, or after it
   };
   std::vector<Product> products;
   std::vector<te::Expr> others;
@@ -49,7 +63,22 @@ struct Terms {
         return;
       }
     }
-    others.push_back(x);
+    if (!add_saturated(x)) others.push_back(x);
+  }
+  bool add_saturated(const te::Expr& x) {
+    const te::Expr* sum = saturated(x);
+    if (sum == nullptr) return false;
+    Terms pair;
+    pair.add(*sum);
+    if (pair.products.size() != kPair || !pair.others.empty()) return false;
+    for (Product& product : pair.products) {
+      if (product.a->tensor.dtype() != DType::kU8 || product.half != Nibble::kNone ||
+          product.saturates)
+        return false;
+      product.saturates = true;
+      products.push_back(product);
+    }
+    return true;
   }
   static bool may_multiply(DType a, DType b) {
     return (a == DType::kU8 && b == DType::kI8) || (a == DType::kI16 && b == DType::kI16);
@@ -98,7 +127,7 @@ const Terms::Product* first_product(std::span<const Terms::Product> products) {
   std::array<bool, kQuad> is_met{};
   if (products.empty() || products.size() != count_of(products[0])) return nullptr;
   auto place = [&](const Terms::Product& to) -> std::optional<int64_t> {
-    if (to.half != products[0].half) return std::nullopt;
+    if (to.half != products[0].half || to.saturates != products[0].saturates) return std::nullopt;
     auto a = distance(*products[0].a, *to.a);
     auto b = distance(*products[0].b, *to.b);
     return a == b ? a : std::nullopt;
@@ -116,6 +145,9 @@ const Terms::Product* first_product(std::span<const Terms::Product> products) {
       return nullptr;
     is_met[static_cast<size_t>(at)] = true;
   }
+  // the instruction saturates sums of the first two products, and of the last two
+  const auto half = [&](size_t k) { return (*place(products[k]) - least) / 2; };
+  if (first->saturates && half(0) != half(1)) return nullptr;
   return first;
 }
 
@@ -191,18 +223,37 @@ llvm::Value* Ops::add_dot(Value sum, Value x, Value w) {
   return sum;
 }
 
+// Adds the products of bytes in the lanes of x, which are unsigned, and w, as i32: the sums of the
+// first two and of the last two of a lane are saturated to i16. Returns null where no instruction
+// does so.
+llvm::Value* Ops::add_saturated_dot(Value sum, Value x, Value w) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  const unsigned lanes = type->getNumElements();
+  const auto bytes = byte_pairs_of(machine_, lanes * 32), pairs = pairs_of(machine_, lanes * 32);
+  if (bytes == kNone || pairs == kNone) return nullptr;
+  auto* of_bytes = llvm::FixedVectorType::get(b_.getInt8Ty(), 4 * lanes);
+  Value two =
+      b_.CreateIntrinsic(bytes, {}, {b_.CreateBitCast(x, of_bytes), b_.CreateBitCast(w, of_bytes)});
+  Value ones = llvm::ConstantInt::get(two->getType(), 1);
+  return fenced(b_.CreateAdd(sum, b_.CreateIntrinsic(pairs, {}, {two, ones})));
+}
+
+// Keeps the order of sums of i32, by a fence that has no instruction: LLVM would add products to
+// each other first, which need more registers than there are.
+llvm::Value* Ops::fenced(Value sum) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
+  auto* floats = llvm::FixedVectorType::get(b_.getFloatTy(), type->getNumElements());
+  return b_.CreateBitCast(b_.CreateArithmeticFence(b_.CreateBitCast(sum, floats), floats), type);
+}
+
 // Adds the products of the i16 in the lanes of x and w, as i32: modulo 2^32, as other sums of i32.
-// The fence, which has no instruction, keeps the order of the sums: LLVM would add products to each
-// other first, which need more registers than there are.
 llvm::Value* Ops::add_pairs(Value sum, Value x, Value w) {
   auto* type = llvm::cast<llvm::FixedVectorType>(sum->getType());
   const unsigned lanes = type->getNumElements();
   if (const auto id = pairs_of(machine_, lanes * 32); id != kNone) {
     auto* half = llvm::FixedVectorType::get(b_.getInt16Ty(), 2 * lanes);
     Value a = b_.CreateBitCast(x, half), b = b_.CreateBitCast(w, half);
-    sum = b_.CreateAdd(sum, b_.CreateIntrinsic(id, {}, {a, b}));
-    auto* floats = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
-    return b_.CreateBitCast(b_.CreateArithmeticFence(b_.CreateBitCast(sum, floats), floats), type);
+    return fenced(b_.CreateAdd(sum, b_.CreateIntrinsic(id, {}, {a, b})));
   }
   Value low =
       b_.CreateMul(b_.CreateAShr(b_.CreateShl(x, 16), 16), b_.CreateAShr(b_.CreateShl(w, 16), 16));
@@ -213,7 +264,7 @@ llvm::Value* Ops::add_pairs(Value sum, Value x, Value w) {
 // The operands of a dot: one element that all lanes share, and as many per lane as it has products.
 struct Values::Dot {
   Place cell, lanes;
-  bool is_cell_unsigned;
+  bool is_cell_unsigned, saturates = false;
   uint32_t shift = 0, mask = ~uint32_t{0};  // of the lanes
 };
 
@@ -236,6 +287,7 @@ llvm::Value* Values::dot(const te::Expr& x) {
     if (product.half != Nibble::kNone && dot.is_cell_unsigned) return nullptr;
     if (product.half != Nibble::kNone) dot.mask = kHalves;
     if (product.half == Nibble::kHigh) dot.shift = 4;
+    dot.saturates = product.saturates;
     dots.push_back(dot);
   }
   const unsigned native = static_cast<unsigned>(machine_.vector_bits) / 32;
@@ -250,6 +302,7 @@ llvm::Value* Values::dot(const te::Expr& x) {
     if (llvm::Value* whole = with_halves(part, dots, lane)) part = whole;
     else
       for (const Dot& dot : dots) part = with_dot(part, dot, lane, count == kPair);
+    if (part == nullptr) return nullptr;
     out = out == nullptr ? part : joined_lanes(out, part);
   }
   return out;
@@ -290,10 +343,14 @@ llvm::Value* Values::with_halves(Value sum, std::span<const Dot> dots, unsigned 
   return b_.CreateAdd(sum, b_.CreateIntrinsic(pairs, {}, {all, ones}));
 }
 
-// Adds a dot to the lanes from `lane` on.
+// Adds a dot to the lanes from `lane` on. Returns null where no instruction does so, and for null.
 llvm::Value* Values::with_dot(Value sum, const Dot& dot, unsigned lane, bool are_pairs) {
+  if (sum == nullptr) return nullptr;
   const auto [cell, own] = operands_of(sum->getType(), dot, lane);
   if (are_pairs) return ops_.add_pairs(sum, cell, own);
+  if (dot.saturates)
+    return dot.is_cell_unsigned ? ops_.add_saturated_dot(sum, cell, own)
+                                : ops_.add_saturated_dot(sum, own, cell);
   return dot.is_cell_unsigned ? ops_.add_dot(sum, cell, own) : ops_.add_dot(sum, own, cell);
 }
 

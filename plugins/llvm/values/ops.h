@@ -32,12 +32,16 @@ class Ops {
   /// Adds to each lane of i32 the four products of its bytes: those of x unsigned, those of w
   /// signed. The sum is exact.
   Value add_dot(Value sum, Value x, Value w);
+  /// Adds the same, but the sum of the first two products and that of the last two are saturated to
+  /// i16. Returns null where the machine has no instruction for it.
+  Value add_saturated_dot(Value sum, Value x, Value w);
   /// Adds to each lane of i32 the two products of its i16, all signed.
   Value add_pairs(Value sum, Value x, Value w);
   llvm::IRBuilder<>& builder() { return b_; }
   bool may_contract() const { return contract_; }
 
  private:
+  Value fenced(Value sum);
   Value float_unary(te::UnaryOp op, DType dtype, Value x);
   Value float_binary(te::BinaryOp op, Value a, Value b);
   Value bool_or_int_binary(te::BinaryOp op, DType dtype, Value a, Value b);

@@ -24,7 +24,7 @@ constexpr int64_t kLongestOfPoints = 1024;  // multiply-adds at a point
 /// A convolution as sums, and the columns of its window.
 struct ConvSums : Sums {
   int64_t columns = 1;
-  bool has_pairs = false;  // of i16
+  bool has_pairs = false;  // of i16, or of bytes
   int64_t terms() const { return block_bytes / 4; }
   int64_t body(const RegisterTile& tile) const {
     return terms() * tile.cells * tile.vectors * registers;
@@ -47,7 +47,7 @@ std::optional<ConvSums> sums_of(const te::Stage& anchor, const te::Target& targe
   out.taps = terms.back() * (is_pointwise ? 1 : terms[1] * terms[2]);
   out.registers = std::max<int64_t>(out.lanes / target.lanes(4), 1);
   out.block_bytes = terms.back() * 4;
-  out.has_pairs = has_pairs(compute);
+  out.has_pairs = registers_of_products(compute) > 0;
   if (is_pointwise) return out;
   out.reach = terms[1], out.columns = terms[2];
   for (const te::Load* load : loads_of(compute)) {  // the image: the one that moves with rows

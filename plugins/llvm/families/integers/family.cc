@@ -32,14 +32,20 @@ constexpr int64_t kQuad = 4;  // bytes of a lane
 struct Lane {
   int64_t size = kQuad;
   DType x = DType::kU8, weight = DType::kI8;
+  bool saturates = false;  // sums of two products, to i16
   bool is_wide() const { return x != DType::kU8; }
 };
 
-// Returns pairs of i16 where the processor multiplies these alone. Bytes would be unpacked in the
-// innermost loop.
-Lane lane_of(const te::Target& target) {
+// Returns pairs of i16 where the processor multiplies these alone: bytes would be unpacked in the
+// innermost loop. It also multiplies bytes, but saturates the sums of two products, which none of
+// small weights reaches: 2 * 255 * 64 < 2^15.
+Lane lane_of(const te::Site& site) {
+  constexpr int64_t kSmallWeight = 64;
+  const te::Target& target = *site.target;
   const bool has_quads = target.has("avx512vnni") || target.has("avxvnni");
   if (has_quads || target.arch != "x86_64") return {};
+  if (target.has("avx2") && site.attrs->i("most_weight", 128) <= kSmallWeight)
+    return {.saturates = true};
   return {.size = 2, .x = DType::kI16, .weight = DType::kI16};
 }
 
@@ -55,15 +61,23 @@ Ints list(const Attrs& attrs, const char* name, const Ints& fallback) {
   return out.empty() ? fallback : out;
 }
 
+Expr saturated_to_i16(const Expr& x) {
+  return te::min(te::max(x, te::int_constant(DType::kI32, INT16_MIN)),
+                 te::int_constant(DType::kI32, INT16_MAX));
+}
+
 // Adds the products of the elements of a lane of `x` and of `w` from these indices on.
 Expr dot(const Lane& by, const Tensor& x, Exprs at_x, const Tensor& w, Exprs at_w) {
-  Expr out;
   const Expr first = at_x.back();
-  for (int64_t t = 0; t < by.size; ++t) {
+  auto product = [&](int64_t t) {
     at_x.back() = first + t;
     at_w.back() = t;
-    Expr product = te::cast(DType::kI32, x(at_x)) * te::cast(DType::kI32, w(at_w));
-    out = out.is_empty() ? product : out + product;
+    return te::cast(DType::kI32, x(at_x)) * te::cast(DType::kI32, w(at_w));
+  };
+  Expr out;
+  for (int64_t t = 0; t < by.size; t += by.saturates ? 2 : 1) {
+    const Expr term = by.saturates ? saturated_to_i16(product(t) + product(t + 1)) : product(t);
+    out = out.is_empty() ? term : out + term;
   }
   return out;
 }
@@ -240,7 +254,7 @@ bool has_bytes_and_weights(const te::Site& site) {
 void add_computes(const FamilyCall& call, Strategies& out) {
   const te::Site& site = call.site;
   if (site.inputs.size() < 2) return;
-  const Lane by = lane_of(*site.target);
+  const Lane by = lane_of(site);
   const int64_t block = std::max<int64_t>(2 * site.target->lanes(sizeof(int32_t)), 8);
   if (!has_bytes_and_weights(site)) {
     if (site.op->name != "matmul_integers" || call.is_open) return;
@@ -259,7 +273,7 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   if (site.op->name != "matmul_integers") return;
   const bool has_tiles = pays_tiles(site);
   if (has_panels(site, block)) {
-    out.push_back(packed_product(has_one_row(site) ? Lane() : by, block));
+    out.push_back(packed_product(has_one_row(site) && by.is_wide() ? Lane() : by, block));
     if (has_tiles) out.back().level = kPossible;
   }
   if (has_tiles) out.push_back(product_of_tiles());

@@ -15,8 +15,8 @@ using te::Expr;
 using te::Exprs;
 using te::Tensor;
 
-constexpr int64_t kVectors = 8;        // of totals: written out, so that they are registers
-constexpr int64_t kMostVectors = 128;  // of totals in the first cache
+constexpr int64_t kVectors = 8;         // of totals: written out, so that they are registers
+constexpr int64_t kMostVectors = 1024;  // of totals in the second cache
 constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kPartsPerThread = 2;
 constexpr int64_t kLeastLines = 4;        // that a vector is worth
