@@ -5,7 +5,7 @@
 
 #include "plugins/cuda/code/equal_kernels.h"
 #include "plugins/cuda/code/launch.h"
-#include "plugins/cuda/loops/plan.h"
+#include "plugins/cuda/plan/plan.h"
 #include "plugins/llvm/machine/machine.h"
 
 namespace llvm {

@@ -39,6 +39,7 @@ class Statements {
   Status emit_intrinsic(const te::Intrinsic& call);
   Status emit_index_error(const te::Intrinsic& call);
   void emit_mma(const te::Intrinsic& call);
+  void emit_exchange(const te::Intrinsic& call);
   llvm::BasicBlock* block(const char* name) { return control_.block(name); }
   auto inner() {
     return [this](const te::Stmt& stmt) { return emit(stmt); };
