@@ -7,6 +7,7 @@
 
 #include "plugins/cuda/attention/attention.h"
 #include "plugins/cuda/loops/inliner.h"
+#include "plugins/cuda/loops/matrices.h"
 #include "plugins/cuda/loops/procedure.h"
 #include "plugins/cuda/loops/product.h"
 #include "plugins/cuda/loops/rows.h"
@@ -16,7 +17,8 @@ namespace {
 
 class Planner {
  public:
-  explicit Planner(const te::Dag& dag) : dag_(dag), readers_(dag) {}
+  Planner(const te::Dag& dag, bool by_library)
+      : dag_(dag), by_library_(by_library), readers_(dag) {}
   Result<GroupFunction> plan();
 
  private:
@@ -31,6 +33,8 @@ class Planner {
   te::Stmt copied_outputs(te::LoopFunction& function);
 
   const te::Dag& dag_;
+  const bool by_library_;
+  bool has_calls_ = false;
   const Readers readers_;
   Inliner inline_;
   Groups groups_;
@@ -124,6 +128,7 @@ void Planner::join_ends() {
     }
     Job* best = nullptr;
     for (const auto& [from, fits] : candidates) {
+      if (fits && by_library_ && is_matrix_product(*jobs_[from]) && !is_conversion(*job)) continue;
       if (fits && (best == nullptr || jobs_[from]->terms() > best->terms())) best = &*jobs_[from];
     }
     if (best == nullptr) continue;
@@ -152,6 +157,10 @@ te::Stmt Planner::kernel_of(const Job& job) {
   if (job.rows != nullptr) return rows_kernel(job, *job.rows, groups_);
   if (job.reduce.empty()) return elementwise_kernel(job, groups_);
   if (job.attention != nullptr) return attention_kernel(job, *job.attention, groups_);
+  if (std::optional<te::Stmt> call = by_library_ ? matrix_product(job) : std::nullopt) {
+    has_calls_ = true;
+    return *std::move(call);
+  }
   if (std::optional<te::Stmt> product = product_kernel(job, groups_)) return *std::move(product);
   return reduction_kernel(job, groups_);
 }
@@ -199,11 +208,13 @@ Result<GroupFunction> Planner::plan() {
     kernels.push_back(is_procedure ? procedure_kernel(stage, groups_) : kernel_of(*jobs_[s]));
   }
   te::LoopFunction loops = function_of(std::move(kernels));
-  return GroupFunction{std::move(loops), groups_.take()};
+  return GroupFunction{std::move(loops), groups_.take(), has_calls_};
 }
 
 }  // namespace
 
-Result<GroupFunction> group_loops(const te::Dag& dag) { return Planner(dag).plan(); }
+Result<GroupFunction> group_loops(const te::Dag& dag, bool by_library) {
+  return Planner(dag, by_library).plan();
+}
 
 }  // namespace byoc::cuda
