@@ -13,8 +13,8 @@ inline constexpr int64_t kWarp = 32, kTerms = 16, kRows = 16, kColumns = 8, kSum
 inline constexpr int64_t kPad = 8;  // elements after a row: a warp's rows use all banks
 
 /// The intrinsics of tensor cores, by the type of a and b, which `added` makes. Places: four sums
-/// of a thread, and the first pairs of its parts of a and b. Argument: the distance of eight rows of
-/// a in elements.
+/// of a thread, and the first pairs of its parts of a and b. Argument: the distance of eight rows
+/// of a in elements.
 inline constexpr const char* kF16 = "mma.f16";
 inline constexpr const char* kBf16 = "mma.bf16";
 /// Makes: sums += a b, for the 16 terms at these places.
