@@ -103,6 +103,21 @@ Json not_built_json(const PluginSet& set) {
   return out;
 }
 
+Json devices_json(const std::vector<PluginDevices>& plugins) {
+  Json out = Json::array();
+  for (const PluginDevices& one : plugins) {
+    Json devices = Json::array();
+    for (const DeviceInfo& device : one.devices)
+      devices.push_back({{"id", device.id},
+                         {"type", device.type},
+                         {"name", device.name},
+                         {"bytes", device.bytes},
+                         {"capabilities", device.capabilities}});
+    out.push_back({{"plugin", one.id}, {"devices", devices}, {"why_none", one.why_none}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::span<const PluginFlagName> plugin_flag_names() { return kFlags; }
@@ -115,6 +130,7 @@ Result<ListedPlugins> list_plugins(const PluginFlags& flags) {
     else if (plugin->priority() >= 0) out.compilers.push_back(plugin->id());
   }
   out.absent = absent_plugins(*out.set);
+  out.devices = examine_devices(*out.set);
   return out;
 }
 
@@ -144,6 +160,7 @@ Json json_of(const ListedPlugins& listed) {
           {"not_opened", unopened},
           {"refused", refused},
           {"not_built", not_built},
+          {"devices", devices_json(listed.devices)},
           {"order", listed.compilers},
           {"defaults", listed.defaults},
           {"searched", {{"files", set.search().files}, {"folders", set.search().folders}}}};
@@ -161,6 +178,7 @@ Result<Examined> examine(const PluginFlags& flags, uint64_t min_free_mib) {
                         "name a file such as those of share/byoc/machines, or unset it"});
   examine_plugins(*examined.plugins, findings);
   examined.openmp = examine_openmp(*examined.plugins, findings);
+  examined.devices = examine_devices(*examined.plugins);  // opens plugins, so after openmp
   examined.caches = examine_caches(findings);
   examined.volumes = examine_space(std::min(min_free_mib, kMostMib) << 20, findings);
   examined.environment = examine_environment(findings);
@@ -180,7 +198,8 @@ Json json_of(const Examined& examined) {
                {"plugins", plugins_json(*examined.plugins)},
                {"not_opened", unopened_json(*examined.plugins)},
                {"refused", refused_json(*examined.plugins)},
-               {"not_built", not_built_json(*examined.plugins)}};
+               {"not_built", not_built_json(*examined.plugins)},
+               {"devices", devices_json(examined.devices)}};
   for (const char* list : {"openmp", "caches", "space", "environment", "findings"})
     json[list] = Json::array();
   for (const OpenMpRuntime& one : examined.openmp)

@@ -23,6 +23,7 @@ struct ListedPlugins {
   std::vector<std::string> compilers;  // that are offered ops, in order
   std::vector<std::string> defaults;   // the default codegens
   std::vector<AbsentPlugin> absent;
+  std::vector<PluginDevices> devices;
 };
 
 /// Searches for plugins. Options of plugins are not checked: PluginSet::check_options does that.
@@ -35,6 +36,7 @@ struct Examined {
   Machine machine;
   std::shared_ptr<const machine::Machine> speed;  // null: its file cannot be read
   std::vector<OpenMpRuntime> openmp;
+  std::vector<PluginDevices> devices;
   std::vector<CacheFolder> caches;
   std::vector<Volume> volumes;
   std::vector<SetVariable> environment;

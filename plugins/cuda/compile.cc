@@ -8,14 +8,26 @@
 namespace byoc::cuda {
 namespace {
 
+/// The kernels of a function; and those of its form with calls of libraries, if it has such.
+struct Loops {
+  GroupFunction own;
+  std::optional<GroupFunction> by_library = std::nullopt;
+};
+
 // Frees the interned values of the graph: loops contain none.
-Result<GroupFunction> loops_of(std::string_view graph_json) {
+Result<Loops> loops_of(std::string_view graph_json, bool has_libraries) {
   InternArena arena;
   InternScope scope(arena);
   BYOC_TRY(IRModule module, read_graph_json(graph_json, all_ops(), nullptr));
   BYOC_TRY(const te::Dag dag, te::translate_to_te(module, module.function(module.entry),
                                                   te::Target(), te::by_level()));
-  return group_loops(dag);
+  Loops out;
+  BYOC_TRY(out.own, group_loops(dag));
+  if (has_libraries) {
+    BYOC_TRY(GroupFunction by_library, group_loops(dag, true));
+    if (by_library.has_calls) out.by_library = std::move(by_library);
+  }
+  return out;
 }
 
 [[noreturn]] void fail(const Status& status, int64_t function) {
@@ -29,19 +41,20 @@ T value_of(Result<T> result, int64_t function = -1) {
   return *std::move(result);
 }
 
-SavedFunction saved_of(sdk::Function& function, Program program) {
+SavedFunction saved_of(sdk::Function& function, std::pair<Program, Program> programs) {
   SavedFunction out{function.graph.symbol,
                     function.graph.signature(),
                     function.graph.inputs.size(),
                     function.graph.outputs.size(),
                     {},
                     {},
-                    {}};
-  out.program = std::move(program);
+                    std::move(programs.first),
+                    std::move(programs.second)};
   out.used.resize(function.constants.size());
-  for (const Launch& launch : out.program.launches) {
-    for (const Argument& argument : launch.arguments)
-      if (argument.kind == Argument::kConstant) out.used[argument.at] = 1;
+  for (const Program* program : {&out.program, &out.by_library}) {
+    for (const Launch& launch : program->launches)
+      for (const Argument& argument : launch.arguments)
+        if (argument.kind == Argument::kConstant) out.used[argument.at] = 1;
   }
   for (size_t c = 0; c < function.constants.size(); ++c) {
     const byoc_const& constant = function.constants.raw(c);
@@ -52,7 +65,7 @@ SavedFunction saved_of(sdk::Function& function, Program program) {
 
 struct Compiled {
   std::unique_ptr<GpuModule> module;
-  std::vector<Program> programs;
+  std::vector<std::pair<Program, Program>> programs;  // own kernels, and with libraries
 };
 
 Compiled compile_all(sdk::CompileRequest& request, const GpuTarget& target) {
@@ -61,10 +74,14 @@ Compiled compile_all(sdk::CompileRequest& request, const GpuTarget& target) {
   for (sdk::Function& function : request.functions) {
     const auto number = static_cast<int64_t>(function.index);
     function.cancel.check();
-    const GroupFunction loops = value_of(loops_of(function.graph_json), number);
-    out.programs.push_back(
-        value_of(out.module->add(loops, {cat("f", number), function.graph.inputs.size(), contract}),
-                 number));
+    const Loops loops = value_of(loops_of(function.graph_json, target.has_libraries), number);
+    auto program_of = [&](const GroupFunction& form, std::string_view letter) {
+      const size_t n_inputs = function.graph.inputs.size();
+      return value_of(out.module->add(form, {cat(letter, number), n_inputs, contract}), number);
+    };
+    Program own = program_of(loops.own, "f");
+    out.programs.emplace_back(std::move(own),
+                              loops.by_library ? program_of(*loops.by_library, "l") : Program());
     function.cancel.progress(function.index + 1, request.functions.size(), "compiling");
   }
   return out;
@@ -73,9 +90,9 @@ Compiled compile_all(sdk::CompileRequest& request, const GpuTarget& target) {
 }  // namespace
 
 Status can_compile(std::string_view graph_json, const GpuTarget& target) {
-  BYOC_TRY(const GroupFunction loops, loops_of(graph_json));
+  BYOC_TRY(const Loops loops, loops_of(graph_json, false));
   BYOC_TRY(std::unique_ptr<GpuModule> module, GpuModule::make(target));
-  return module->add(loops, {"f", loops.loops.inputs.size(), true}).status();
+  return module->add(loops.own, {"f", loops.own.loops.inputs.size(), true}).status();
 }
 
 SavedModule compile_functions(sdk::CompileRequest& request, const GpuTarget& target) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "plugins/cuda/driver/queue.h"
+#include "plugins/cuda/library/blas.h"
 #include "plugins/cuda/saved.h"
 
 namespace byoc::cuda {
@@ -29,9 +30,10 @@ class CudaModule : public sdk::Module {
   /// A module that was compiled; its kernels cannot run.
   CudaModule(SavedModule saved, int device);
   /// A module that was loaded. constants: their addresses on the device, per function; own: those
-  /// that are the module's own.
+  /// that are the module's own; blas: null, and why, where products are those of own kernels.
   CudaModule(SavedModule saved, std::shared_ptr<const Device> device,
-             std::vector<std::vector<const void*>> constants, DeviceMemory own);
+             std::vector<std::vector<const void*>> constants, DeviceMemory own,
+             std::shared_ptr<const Blas> blas, std::string why_no_blas);
   ~CudaModule() override;
   Entry find(std::string_view symbol) override;
   void save(sdk::Saver& saver) const override { saver.write(write_saved(saved_)); }
@@ -39,11 +41,13 @@ class CudaModule : public sdk::Module {
 
  private:
   class Kernel;
-  sdk::KernelInfo info_of(const SavedFunction& function) const;
+  sdk::KernelInfo info_of(size_t function) const;
   SavedModule saved_;
   int device_;
   std::optional<DeviceMemory> own_;
   std::unique_ptr<LoadedCode> code_;
+  std::shared_ptr<const Blas> blas_;
+  std::string why_no_blas_;
   std::vector<std::vector<const void*>> constants_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // per function
 };

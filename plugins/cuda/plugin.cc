@@ -17,6 +17,8 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
     if (!target.ok()) throw sdk::Error(BYOC_INVALID_ARGUMENT, target.status().message());
     target_ = *target;
     driver_ = options.get("driver", "libcuda.so.1");
+    cublaslt_ = options.get("cublaslt", "auto");
+    target_.has_libraries = cublaslt_ != "none";
     const std::string number = options.get("device", "0");
     const auto end = std::from_chars(number.data(), number.data() + number.size(), number_);
     if (end.ec != std::errc() || end.ptr != number.data() + number.size() || number_ < 0)
@@ -39,7 +41,14 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
     return shown_code(request, target_, form);
   }
 
-  std::vector<sdk::DeviceRow> devices() override { return {open_device()->row()}; }
+  std::vector<sdk::DeviceRow> devices() override {
+    sdk::DeviceRow row = open_device()->row();
+    std::string why;
+    const std::shared_ptr<const Blas> blas = open_blas(why);
+    row.capabilities.back() = ',';  // the bracket
+    row.capabilities += "\"cublaslt\":\"" + (blas != nullptr ? blas->version() : why) + "\"}";
+    return {row};
+  }
   void* allocate(DLDevice, uint64_t bytes, uint64_t) override { return device().allocate(bytes); }
   void release(DLDevice, void* memory) noexcept override { device().release(memory); }
   void copy(const byoc_copy& copy, sdk::Stream* stream) override {
@@ -61,12 +70,22 @@ class CudaPlugin : public sdk::Plugin, public sdk::Devices {
     return device_;
   }
   const Device& device() { return *open_device(); }
+  /// Opens cuBLASLt when it is first used; null, and why, where it cannot be used.
+  std::shared_ptr<const Blas> open_blas(std::string& why) {
+    const std::shared_ptr<const Device> device = open_device();
+    std::lock_guard lock(mutex_);
+    if (blas_ == nullptr && why_no_blas_.empty())
+      blas_ = Blas::open(cublaslt_, device, why_no_blas_);
+    why = why_no_blas_;
+    return blas_;
+  }
 
   GpuTarget target_;
-  std::string driver_;
+  std::string driver_, cublaslt_, why_no_blas_;
   int number_ = 0;
   std::mutex mutex_;
   std::shared_ptr<const Device> device_;
+  std::shared_ptr<const Blas> blas_;
 };
 
 /// Returns the address of a constant on the device; null where it has no bytes. A host that did not
@@ -132,8 +151,10 @@ std::unique_ptr<sdk::Module> CudaPlugin::load_module(const byoc_load& load) {
   const sdk::detail::ConstantsByKey by_key = sdk::detail::constants_by_key(load);
   for (const SavedFunction& function : saved.functions)
     constants.push_back(constants_of(function, by_key, device, own));
+  std::string why_no_blas;
+  std::shared_ptr<const Blas> blas = open_blas(why_no_blas);
   return std::make_unique<CudaModule>(std::move(saved), device, std::move(constants),
-                                      std::move(own));
+                                      std::move(own), std::move(blas), std::move(why_no_blas));
 }
 
 }  // namespace

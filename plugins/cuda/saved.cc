@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/cuda/saved.h"
 
+#include "byoc/base/dtype.h"
 #include "plugins/llvm/store/bytes.h"
 
 namespace byoc::cuda {
@@ -21,6 +22,9 @@ void write(std::string& out, const Program& program) {
   for (const Launch& launch : program.launches) {
     put_text(out, launch.kernel);
     for (uint64_t x : {launch.groups, launch.threads}) put_number(out, x);
+    put_number(out, launch.product.has_value());
+    for (auto field : kMatrixProductFields)
+      if (launch.product) put_number(out, (*launch.product).*field);
     put_number(out, launch.arguments.size());
     for (const Argument& argument : launch.arguments)
       put_number(out, argument.kind), put_number(out, argument.at);
@@ -39,16 +43,30 @@ uint64_t count(Reader& reader) {
   return n;
 }
 
-Argument read_argument(Reader& reader, const SavedFunction& function) {
+Argument read_argument(Reader& reader, const SavedFunction& function, const Program& program) {
   const uint64_t kind = reader.number(), at = reader.number();
   const uint64_t limits[] = {function.n_in, function.constants.size(), function.n_out,
-                             function.program.workspace_bytes + 1, 1};
+                             program.workspace_bytes + 1, 1};
   if (kind >= std::size(limits) || at >= limits[kind]) refuse();
   return {static_cast<Argument::Kind>(kind), at};
 }
 
-void read(Reader& reader, SavedFunction& function) {
-  Program& out = function.program;
+// Returns true for floats of 16 to 64 bits, as a DType.
+bool is_type(uint64_t x) { return x <= static_cast<uint64_t>(DType::kBF16); }
+
+std::optional<MatrixProduct> read_product(Reader& reader) {
+  const uint64_t count = reader.number();
+  if (count == 0) return std::nullopt;
+  MatrixProduct out;
+  for (auto field : kMatrixProductFields) out.*field = reader.number();
+  constexpr uint64_t kMost = INT32_MAX;
+  const bool is_sound = count == 1 && is_type(out.factor_type) && is_type(out.result_type) &&
+                        out.m <= kMost && out.n <= kMost && out.k <= kMost && out.batch <= kMost;
+  if (!is_sound) refuse();
+  return out;
+}
+
+void read(Reader& reader, const SavedFunction& function, Program& out) {
   out.workspace_bytes = reader.number();
   for (uint64_t n = count(reader); n > 0; --n) out.failures.emplace_back(reader.text());
   for (uint64_t n = count(reader); n > 0; --n) {
@@ -56,9 +74,11 @@ void read(Reader& reader, SavedFunction& function) {
     launch.kernel = reader.text();
     launch.groups = static_cast<uint32_t>(reader.number());
     launch.threads = static_cast<uint32_t>(reader.number());
+    launch.product = read_product(reader);
     for (uint64_t a = count(reader); a > 0; --a)
-      launch.arguments.push_back(read_argument(reader, function));
-    if (launch.arguments.size() > Launch::kMostArguments) refuse();
+      launch.arguments.push_back(read_argument(reader, function, out));
+    const bool is_sound = launch.product ? launch.arguments.size() == 3 : !launch.kernel.empty();
+    if (launch.arguments.size() > Launch::kMostArguments || !is_sound) refuse();
   }
 }
 
@@ -78,6 +98,7 @@ std::string write_saved(const SavedModule& module) {
     for (const std::string& key : function.constants) out += key;
     put_numbers(out, function.used);
     write(out, function.program);
+    write(out, function.by_library);
   }
   return out;
 }
@@ -97,7 +118,8 @@ SavedModule read_saved(std::string_view bytes) {
       function.constants.emplace_back(reader.raw(kKeyBytes));
     function.used = reader.numbers();
     if (function.used.size() != function.constants.size()) refuse();
-    read(reader, function);
+    read(reader, function, function.program);
+    read(reader, function, function.by_library);
   }
   if (!reader.rest().empty()) refuse();
   return out;

@@ -13,6 +13,7 @@ struct SavedFunction {
   std::vector<std::string> constants;  // keys of 16 bytes, in the order of the graph
   std::vector<uint64_t> used;          // whether kernels read them
   Program program;
+  Program by_library;  // the same with calls of libraries; without launches: there are none
 };
 
 struct SavedModule {
@@ -21,7 +22,7 @@ struct SavedModule {
   std::vector<SavedFunction> functions;
 };
 
-inline constexpr std::string_view kFormat = "byoc-cuda/1";
+inline constexpr std::string_view kFormat = "byoc-cuda/2";
 
 std::string write_saved(const SavedModule& module);
 /// Throws BYOC_DATA_LOSS for bytes that write_saved did not write.

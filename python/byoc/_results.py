@@ -180,7 +180,10 @@ class Plugins(Result):
         rows += [row(one, "used when named") for one in self["not_opened"]]
         rows += [row(one, f"refused: {one['reason']}") for one in self["refused"]]
         rows += [row(one, f"not built: {one['reason']}") for one in self["not_built"]]
-        return [Table(["plugin", "version", "priority", "library", "from", ""], rows)]
+        devices = [(one["plugin"], device["name"], device["bytes"] >> 20) for one in self["devices"] for device in one["devices"]]
+        devices += [(one["plugin"], f"none: {one['why_none']}", "") for one in self["devices"] if not one["devices"]]
+        return [Table(["plugin", "version", "priority", "library", "from", ""], rows),
+                *([Table(["plugin", "device", "MiB"], devices)] if devices else [])]
 
 
 class Doctor(Plugins):

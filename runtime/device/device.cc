@@ -12,8 +12,9 @@ namespace {
 constexpr uint64_t kSliceNs = 20'000'000;  // between looks at the cancellation
 constexpr uint64_t kNsPerMs = 1'000'000;
 
-/// Gives the error of a slot the slug of its kind.
-Status named(Status status) {
+}  // namespace
+
+Status device_error(Status status) {
   if (status.code() == Code::kUnavailable)
     return std::move(status)
         .with_slug("device-lost")
@@ -29,12 +30,10 @@ Status named(Status status) {
   return status;
 }
 
-}  // namespace
-
 template <class F>
 Status Device::call(const char* slot, F&& f) const {
   Status status = call_plugin(plugin_.id(), slot, std::forward<F>(f));
-  return status.ok() ? Status() : named(std::move(status)).at(cat("device ", name()));
+  return status.ok() ? Status() : device_error(std::move(status)).at(cat("device ", name()));
 }
 
 void FreeOnDevice::operator()(void* memory) const {

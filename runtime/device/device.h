@@ -37,6 +37,10 @@ struct DeviceCopy {
   uint64_t bytes;
 };
 
+/// Gives an error of a slot that works on a device its name: "device-lost" to kUnavailable, and
+/// "device-memory" to kResourceExhausted.
+Status device_error(Status status);
+
 /// A device of a plugin of a PluginSet, which outlives it. Does not move: what it makes points to
 /// it. Its calls may run at the same time, but for two on one stream or event. Errors of all calls:
 /// kUnavailable, slug "device-lost", for a device that is gone; kResourceExhausted, slug

@@ -216,7 +216,8 @@ Result<PluginManifest> read_manifest(const ByteSource& file) {
   }
   for (auto [name, field] : {std::pair{"kept_compiles", &manifest.keeps_compiles},
                              {"parallel_compiles", &manifest.has_parallel_compiles},
-                             {"weights_as_inputs", &manifest.takes_weights_as_inputs}}) {
+                             {"weights_as_inputs", &manifest.takes_weights_as_inputs},
+                             {"devices", &manifest.has_devices}}) {
     auto flag = json->find(name);
     if (flag == json->end()) continue;
     if (!flag->is_boolean()) return bad_manifest(cat("\"", name, "\" is neither true nor false"));

@@ -16,6 +16,7 @@ struct PluginManifest {
   int64_t abi_major = 0, min_host_minor = 0;
   std::optional<int64_t> priority;  // absent: only the table has it
   bool keeps_compiles = false, has_parallel_compiles = false, takes_weights_as_inputs = false;
+  bool has_devices = false;
 };
 
 /// Errors: kInvalidArgument, kFailedPrecondition when the file is not an ELF shared object

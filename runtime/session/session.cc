@@ -150,7 +150,9 @@ Status run_in_turn(const SessionState& session, ContextState& context, size_t k)
   const Step& step = session.executable.program.steps[k];
   context.steps[k].call.stream = context.devices->stream(k);
   if (step.module == Step::kDeviceCopy) BYOC_TRY_STATUS(copy_to_or_from(context, k, step));
-  else BYOC_TRY_STATUS(run_now(session, context, k));
+  else if (Status status = run_now(session, context, k); !status.ok())
+    return session.devices->orders[k].device == StepOrder::kHost ? status
+                                                                 : device_error(std::move(status));
   return context.devices->after(k, context.profiling);
 }
 

@@ -15,7 +15,9 @@ from models import MODELS
 BUILD = sys.argv[1]
 WHEELS = {"ptxas": "nvidia-cuda-nvcc-cu12==12.9.86", "nvdisasm": "nvidia-cuda-nvdisasm==13.5.37"}
 TARGETS = {"80": ["sm_80"], "90": ["sm_90", "sm_90a"]}
-TENSOR_CORES = ["half_product", "half_tiles", "half_large", "half_batches", "bfloat_product", "half_conv"]
+TENSOR_CORES = ["half_product", "half_tiles", "half_large", "half_batches", "bfloat_product", "half_conv",
+                "attention_f16", "attention_bf16", "attention_causal", "attention_f16_groups", "attention_f16_128",
+                "attention_odd"]
 
 
 def program(name):

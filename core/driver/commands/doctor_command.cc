@@ -136,10 +136,10 @@ bool has_problem(const std::vector<Finding>& findings) {
 Result<int> run_doctor(const DoctorFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(Examined examined, examine(options.plugins, options.min_free_mib));
   bool color = cli::use_color(common, cli::Stream::kOut);
-  std::string facts = cat(machine_text(examined.machine),
-                          examined.speed != nullptr ? speed_text(*examined.speed) : "",
-                          plugins_text(*examined.plugins), openmp_text(examined.openmp),
-                          folders_text(examined), environment_text(examined.environment), "\n");
+  std::string facts = cat(
+      machine_text(examined.machine), examined.speed != nullptr ? speed_text(*examined.speed) : "",
+      plugins_text(*examined.plugins), devices_text(examined.devices), openmp_text(examined.openmp),
+      folders_text(examined), environment_text(examined.environment), "\n");
   cli::print_text((common.quiet ? "" : facts) + findings_text(examined.findings, color), common);
   BYOC_TRY_STATUS(cli::print_json(common, "doctor", json_of(examined)));
   return has_problem(examined.findings) ? cli::kFailed : cli::kDone;

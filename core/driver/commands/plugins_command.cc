@@ -81,9 +81,10 @@ std::string searched_text(const PluginSearch& search) {
 Result<int> run_plugins(const PluginsFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(ListedPlugins listed, list_plugins(options.plugins));
   const PluginSet& set = *listed.set;
-  cli::print_text(cat(usable_text(set), unopened_text(set), order_text(listed), refused_text(set),
-                      absent_text(listed.absent), searched_text(set.search())),
-                  common);
+  cli::print_text(
+      cat(usable_text(set), unopened_text(set), order_text(listed), refused_text(set),
+          absent_text(listed.absent), devices_text(listed.devices), searched_text(set.search())),
+      common);
   BYOC_TRY_STATUS(cli::print_json(common, "plugins", json_of(listed)));
   BYOC_TRY_STATUS(set.check_options());
   Status named = cli::check_named_plugins(set, options.plugins.files);
@@ -103,7 +104,8 @@ cli::Command plugins_command(const cli::CommonOptions& common) {
       {"byoc plugins --plugin build/libmychip.so", "one more, before it is installed"}};
   command.notes =
       "A plugin with a priority below 0 is not opened unless --plugin or --plugin-option names "
-      "it.\n"
+      "it,\n"
+      "or it has devices: these are listed, or the reason why there are none.\n"
       "A file whose code crashes, ends the process or does not return within 5 s is refused: each\n"
       "file is tried once in a process of its own, and the result is kept in the cache folder.";
   add_plugin_options(command, options->plugins);

@@ -73,6 +73,17 @@ struct AbsentPlugin {
 /// found in another place is not absent. A file that cannot be read is listed with that reason.
 std::vector<AbsentPlugin> absent_plugins(const PluginSet& plugins);
 
+/// A plugin with devices of its own.
+struct PluginDevices {
+  std::string id;
+  std::vector<DeviceInfo> devices;
+  std::string why_none;  // with the cure; empty where there are devices
+};
+/// Returns the devices of all plugins that have such. Opens those among them that are not open yet.
+std::vector<PluginDevices> examine_devices(const PluginSet& plugins);
+/// Returns them as lines after a heading; empty for none.
+std::string devices_text(const std::vector<PluginDevices>& plugins);
+
 /// Appends the findings on the plugins: refused ones, and roles that no plugin fills.
 void examine_plugins(const PluginSet& plugins, std::vector<Finding>& findings);
 

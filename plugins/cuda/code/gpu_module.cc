@@ -81,7 +81,7 @@ void replace_intrinsics(llvm::Module& module) {
 Result<GpuTarget> parse_gpu_target(std::string_view text) {
   std::string all;
   for (const Known& row : kKnown) {
-    if (text == std::to_string(row.sm)) return GpuTarget{row.sm};
+    if (text == std::to_string(row.sm)) return GpuTarget{.sm = row.sm};
     all += cat(all.empty() ? "" : ", ", row.sm);
   }
   return invalid(cat("no target sm=", text, "; known: ", all));

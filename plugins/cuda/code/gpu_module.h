@@ -5,7 +5,7 @@
 
 #include "plugins/cuda/code/equal_kernels.h"
 #include "plugins/cuda/code/launch.h"
-#include "plugins/cuda/loops/plan.h"
+#include "plugins/cuda/plan/plan.h"
 #include "plugins/llvm/machine/machine.h"
 
 namespace llvm {
@@ -17,6 +17,7 @@ namespace byoc::cuda {
 /// A kind of device, by its compute capability: 80 for 8.0.
 struct GpuTarget {
   int sm = 80;
+  bool has_libraries = true;  // programs also have a form with calls of libraries
   friend bool operator==(const GpuTarget&, const GpuTarget&) = default;
 };
 /// Parses "80", "86", "89" or "90". Errors: kInvalidArgument naming them.

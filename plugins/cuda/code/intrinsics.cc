@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The micro-kernels of a device: tiles of tensor cores, and failures.
+// The micro-kernels of a device: tiles of tensor cores, exchanges of a warp, and failures.
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "plugins/cuda/code/statements.h"
-#include "plugins/cuda/loops/tile_frame.h"
+#include "plugins/cuda/loops/mma.h"
 
 namespace byoc::cuda {
 
 Status Statements::emit_intrinsic(const te::Intrinsic& call) {
   if (!te::index_error_op(call).empty() && failure_ != nullptr) return emit_index_error(call);
-  if (call.name != kMmaF16 && call.name != kMmaBf16)
-    return unimplemented(cat("devices have no micro-kernel ", call.name));
-  emit_mma(call);
+  if (call.name == mma::kF16 || call.name == mma::kBf16) emit_mma(call);
+  else if (call.name == mma::kExchange) emit_exchange(call);
+  else return unimplemented(cat("devices have no micro-kernel ", call.name));
   return {};
 }
 
@@ -38,7 +39,7 @@ void Statements::emit_mma(const te::Intrinsic& call) {
   std::vector<llvm::Type*> types;
   for (Value operand : operands) types.push_back(operand->getType());
   auto* result = llvm::StructType::get(builder_.getContext(), {f32, f32, f32, f32});
-  const std::string type = call.name == kMmaF16 ? "f16" : "bf16";
+  const std::string type = call.name == mma::kF16 ? "f16" : "bf16";
   auto* code =
       llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false),
                            "mma.sync.aligned.m16n8k16.row.col.f32." + type + "." + type +
@@ -48,6 +49,20 @@ void Statements::emit_mma(const te::Intrinsic& call) {
   out->setConvergent();
   for (unsigned k = 0; k < 4; ++k)
     builder_.CreateAlignedStore(builder_.CreateExtractValue(out, k), sum(k), llvm::Align(4));
+  values_.begin_statement();
+}
+
+// Emits shfl.sync: the threads of a warp whose numbers differ by the argument exchange a number.
+void Statements::emit_exchange(const te::Intrinsic& call) {
+  values_.begin_statement();
+  llvm::Type* i32 = builder_.getInt32Ty();
+  Value own = builder_.CreateAlignedLoad(i32, values_.address_of(call.places[1]), llvm::Align(4));
+  const auto by = static_cast<uint32_t>(*te::as_int(call.args[0]));
+  constexpr uint32_t kAll = 0xffffffff, kLastLane = 31;
+  Value other = builder_.CreateIntrinsic(
+      llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+      {builder_.getInt32(kAll), own, builder_.getInt32(by), builder_.getInt32(kLastLane)});
+  builder_.CreateAlignedStore(other, values_.address_of(call.places[0]), llvm::Align(4));
   values_.begin_statement();
 }
 

@@ -8,6 +8,7 @@
 #include "plugins/cuda/code/gpu_module.h"
 #include "plugins/cuda/code/memory.h"
 #include "plugins/cuda/code/statements.h"
+#include "plugins/cuda/loops/matrices.h"
 #include "plugins/llvm/analysis/walk.h"
 
 namespace byoc::cuda {
@@ -68,6 +69,8 @@ class Emitter {
  private:
   Status emit(const te::Stmt& stmt);
   Status emit_kernel(const te::Stmt& stmt, const te::For& groups);
+  Status emit_call(const te::Intrinsic& call);
+  std::optional<Argument> argument_of(const void* tensor) const;
   std::vector<const void*> find_tensors(const te::Stmt& stmt, Launch& launch) const;
   llvm::Function* declare(const Launch& launch) const;
   void annotate(llvm::Function* kernel, uint32_t threads) const;
@@ -90,42 +93,54 @@ Status Emitter::emit(const te::Stmt& stmt) {
     for (const te::Stmt& inner : block->stmts) BYOC_TRY_STATUS(emit(inner));
     return {};
   }
+  if (const auto* call = std::get_if<te::Intrinsic>(&stmt->kind)) return emit_call(*call);
   const auto* groups = std::get_if<te::For>(&stmt->kind);
   if (groups == nullptr || !roles_.groups.contains(groups->var.id()))
     return unimplemented("a statement outside of the kernels of a function");
   return emit_kernel(stmt, *groups);
 }
 
+// Returns where a tensor between kernels is; nullopt for the memory of a kernel.
+std::optional<Argument> Emitter::argument_of(const void* tensor) const {
+  auto number_in = [&](const std::vector<te::Tensor>& list) -> std::optional<size_t> {
+    for (size_t k = 0; k < list.size(); ++k)
+      if (list[k].id() == tensor) return k;
+    return std::nullopt;
+  };
+  const auto home = plan_.homes.find(tensor);
+  if (home == plan_.homes.end()) return std::nullopt;
+  if (const auto input = number_in(function_.inputs))
+    return *input < options_.n_inputs ? Argument{Argument::kInput, *input}
+                                      : Argument{Argument::kConstant, *input - options_.n_inputs};
+  if (const auto output = number_in(function_.outputs)) return Argument{Argument::kOutput, *output};
+  if (home->second.kind != Home::kWorkspace) return std::nullopt;
+  return Argument{Argument::kWorkspace,
+                  static_cast<uint64_t>(te::as_int(home->second.offset).value_or(0))};
+}
+
 // Returns the tensors that have parameters, in order, and adds their addresses to the launch.
 std::vector<const void*> Emitter::find_tensors(const te::Stmt& stmt, Launch& launch) const {
   std::vector<const void*> out;
-  auto number_in = [](const std::vector<te::Tensor>& list,
-                      const void* id) -> std::optional<size_t> {
-    for (size_t k = 0; k < list.size(); ++k)
-      if (list[k].id() == id) return k;
-    return std::nullopt;
-  };
   const llvm_plugin::Names inside = llvm_plugin::names_in(stmt);
   for (const void* id : inside.in_order) {
-    const auto home = plan_.homes.find(id);
-    if (home == plan_.homes.end()) continue;
-    Argument argument;
-    if (const auto input = number_in(function_.inputs, id)) {
-      argument = *input < options_.n_inputs
-                     ? Argument{Argument::kInput, *input}
-                     : Argument{Argument::kConstant, *input - options_.n_inputs};
-    } else if (const auto output = number_in(function_.outputs, id)) {
-      argument = {Argument::kOutput, *output};
-    } else if (home->second.kind == Home::kWorkspace) {
-      argument = {Argument::kWorkspace,
-                  static_cast<uint64_t>(te::as_int(home->second.offset).value_or(0))};
-    } else {
-      continue;
-    }
+    const std::optional<Argument> argument = argument_of(id);
+    if (!argument) continue;
     out.push_back(id);
-    launch.arguments.push_back(argument);
+    launch.arguments.push_back(*argument);
   }
   return out;
+}
+
+Status Emitter::emit_call(const te::Intrinsic& call) {
+  if (call.name != kMatrixProduct) return unimplemented(cat("no library has ", call.name));
+  Launch launch{"", 0, 0, {}, MatrixProduct()};
+  for (size_t k = 0; k < call.args.size(); ++k)
+    (*launch.product).*kMatrixProductFields[k] =
+        static_cast<uint64_t>(te::as_int(call.args[k]).value_or(0));
+  for (const te::Place& place : call.places)
+    launch.arguments.push_back(argument_of(place.tensor.id()).value_or(Argument()));
+  program_.launches.push_back(std::move(launch));
+  return {};
 }
 
 llvm::Function* Emitter::declare(const Launch& launch) const {

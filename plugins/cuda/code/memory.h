@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The memory of the tensors of a function of kernels.
-#include "plugins/cuda/loops/plan.h"
+#include "plugins/cuda/plan/plan.h"
 #include "plugins/llvm/analysis/memory_plan.h"
 
 namespace byoc::cuda {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "plugins/cuda/loops/group.h"
-#include "plugins/llvm/values/values.h"
+#include "plugins/llvm/emit/control.h"
 
 namespace byoc::cuda {
 
@@ -34,16 +34,16 @@ class Statements {
   Status emit_groups(const te::For& loop);
   Status emit_threads(const te::For& loop);
   Status emit_serial(const te::For& loop);
-  Status emit_unrolled(const te::For& loop);
-  Status emit_once(const te::For& loop, Value at, llvm_plugin::Range range);
   Status emit_if(const te::If& branch);
-  Status emit_let(const te::Let& let);
   Status emit_alloc(const te::Alloc& alloc);
   Status emit_intrinsic(const te::Intrinsic& call);
   Status emit_index_error(const te::Intrinsic& call);
   void emit_mma(const te::Intrinsic& call);
-  llvm_plugin::Range range_of(const te::For& loop);
-  llvm::BasicBlock* block(const char* name);
+  void emit_exchange(const te::Intrinsic& call);
+  llvm::BasicBlock* block(const char* name) { return control_.block(name); }
+  auto inner() {
+    return [this](const te::Stmt& stmt) { return emit(stmt); };
+  }
   Value special(llvm::Intrinsic::ID id);
 
   llvm::Function* function_;
@@ -53,6 +53,7 @@ class Statements {
   llvm::IRBuilder<> builder_;
   llvm_plugin::Ops ops_;
   llvm_plugin::Values values_;
+  llvm_plugin::Control control_;
   Value failure_ = nullptr;
   std::vector<std::string>* failures_ = nullptr;
 };

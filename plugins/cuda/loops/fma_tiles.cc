@@ -33,18 +33,9 @@ class FmaTiles {
         groups_(groups) {}
 
   te::Stmt kernel() {
-    return groups_.groups(frame_.groups(), [&](const te::Expr& group) {
-      frame_.enter(group);
-      te::Stmt clear = each_sum([&](const te::Exprs& at, const te::Expr&, const te::Expr&) {
-        return cleared(job_, sums_, at);
-      });
-      te::Stmt add = te::loop("s", frame_.slices(), [&](const te::Expr& s) { return slice(s); });
-      te::Stmt store = each_sum([&](const te::Exprs& at, const te::Expr& m, const te::Expr& n) {
-        return frame_.stored_at(m, n, sums_[0](at));
-      });
-      te::Stmt body = te::make_block({std::move(clear), std::move(add), std::move(store)});
-      return groups_.shared({a_, b_}, groups_.registers(sums_, std::move(body)));
-    });
+    return frame_.kernel(
+        groups_, {a_, b_}, sums_, [&](const TileFrame::OfSum& body) { return each_sum(body); },
+        [&](const te::Expr& s) { return slice(s); });
   }
 
  private:

@@ -4,9 +4,7 @@
 #include "byoc/te/rewrite.h"
 
 namespace byoc::cuda {
-namespace {
 
-// Replaces loads of `tensor`, all of which are at the same indices, by `value`.
 te::Expr with_value(const te::Expr& x, const te::Tensor& tensor, const te::Expr& value) {
   std::unordered_map<const te::ExprNode*, te::Expr> done;
   auto replace = [&](auto& self, const te::Expr& node) -> te::Expr {
@@ -22,6 +20,8 @@ te::Expr with_value(const te::Expr& x, const te::Tensor& tensor, const te::Expr&
   };
   return replace(replace, x);
 }
+
+namespace {
 
 te::Stmt store_all(const std::vector<te::Tensor>& to, const te::Exprs& at,
                    const te::Exprs& values) {

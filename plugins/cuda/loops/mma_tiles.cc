@@ -5,25 +5,11 @@
 // Source: "PTX ISA", Matrix Fragments for mma.m16n8k16.
 #include <algorithm>
 
+#include "plugins/cuda/loops/mma.h"
 #include "plugins/cuda/loops/tile_frame.h"
 
 namespace byoc::cuda {
-namespace {
 
-constexpr int64_t kWarp = 32, kTerms = 16, kRows = 16, kColumns = 8, kSums = 4;
-constexpr int64_t kPad = 8;  // elements after a row, so that the rows of a warp use all banks
-
-/// Results and terms of a group, and results of a warp.
-struct MmaTile {
-  int64_t bm, bn, bk, wm, wn;
-  int64_t warps() const { return bm / wm * (bn / wn); }
-  TileSize size() const { return {bm, bn, bk, warps() * kWarp}; }
-};
-constexpr MmaTile kMmaTiles[] = {
-    {128, 128, 32, 64, 32}, {64, 64, 32, 32, 32}, {32, 32, 32, 16, 16}};
-
-// Returns x, a float, as an expression of a 16 bit type that has the same value; empty: there is
-// none. Conditions select between such values.
 te::Expr as_small(const te::Expr& x, DType type) {
   if (const auto* cast = std::get_if<te::Cast>(&x->kind))
     return cast->x.dtype() == type ? cast->x : te::Expr();
@@ -36,12 +22,24 @@ te::Expr as_small(const te::Expr& x, DType type) {
   return {};
 }
 
+namespace {
+
+using namespace mma;
+
+/// Results and terms of a group, and results of a warp.
+struct MmaTile {
+  int64_t bm, bn, bk, wm, wn;
+  int64_t warps() const { return bm / wm * (bn / wn); }
+  TileSize size() const { return {bm, bn, bk, warps() * kWarp}; }
+};
+constexpr MmaTile kMmaTiles[] = {
+    {128, 128, 32, 64, 32}, {64, 64, 32, 32, 32}, {32, 32, 32, 16, 16}};
+
 class MmaTiles {
  public:
   MmaTiles(const Job& job, const Product& product, const MmaTile& tile, const te::Expr& a,
            const te::Expr& b, Groups& groups)
-      : job_(job),
-        tile_(tile),
+      : tile_(tile),
         frame_(job, product, tile.size(), a, b),
         a_("a", a.dtype(), {tile.bm, tile.bk + kPad}),
         b_("b", b.dtype(), {tile.bn, tile.bk + kPad}),
@@ -50,18 +48,9 @@ class MmaTiles {
         groups_(groups) {}
 
   te::Stmt kernel() {
-    return groups_.groups(frame_.groups(), [&](const te::Expr& group) {
-      frame_.enter(group);
-      te::Stmt clear = each_sum([&](const te::Exprs& at, const te::Expr&, const te::Expr&) {
-        return cleared(job_, sums_, at);
-      });
-      te::Stmt add = te::loop("s", frame_.slices(), [&](const te::Expr& s) { return slice(s); });
-      te::Stmt store = each_sum([&](const te::Exprs& at, const te::Expr& m, const te::Expr& n) {
-        return frame_.stored_at(m, n, sums_[0](at));
-      });
-      te::Stmt body = te::make_block({std::move(clear), std::move(add), std::move(store)});
-      return groups_.shared({a_, b_}, groups_.registers(sums_, std::move(body)));
-    });
+    return frame_.kernel(
+        groups_, {a_, b_}, sums_, [&](const TileFrame::OfSum& body) { return each_sum(body); },
+        [&](const te::Expr& s) { return slice(s); });
   }
 
  private:
@@ -105,17 +94,13 @@ class MmaTiles {
     te::Stmt bring = threads([&](const te::Expr& t) {
       return te::make_block({frame_.brought_a(a_, t, s, true), frame_.brought_b(b_, t, s, true)});
     });
-    const char* name = a_.dtype() == DType::kF16 ? kMmaF16 : kMmaBf16;
     te::Stmt add = threads([&](const te::Expr& t) {
       const Place at = place_of(t);
       auto terms = [&](const te::Expr& k) {
         return each_tile([&](const te::Expr& i, const te::Expr& j) {
           const te::Expr first = k * kTerms + at.pair;
-          return te::make_intrinsic(name,
-                                    {{sums_[0], {t, i, j, 0}},
-                                     {a_, {at.m + i * kRows + at.group, first}},
-                                     {b_, {at.n + j * kColumns + at.group, first}}},
-                                    {8 * (tile_.bk + kPad)});
+          return added({sums_[0], {t, i, j, 0}}, {a_, {at.m + i * kRows + at.group, first}},
+                       {b_, {at.n + j * kColumns + at.group, first}}, 8 * (tile_.bk + kPad));
         });
       };
       return te::loop("k", tile_.bk / kTerms, terms, kUnrolled);
@@ -123,7 +108,6 @@ class MmaTiles {
     return te::make_block({std::move(bring), std::move(add)});
   }
 
-  const Job& job_;
   const MmaTile& tile_;
   TileFrame frame_;
   te::Tensor a_, b_;

@@ -2,14 +2,10 @@
 #include "plugins/cuda/loops/product.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "byoc/te/rewrite.h"
 
 namespace byoc::cuda {
-namespace {
-
-using Vars = std::unordered_set<const void*>;
 
 Vars vars_of(const te::Expr& x) {
   Vars out;
@@ -30,6 +26,8 @@ bool is_sum(const te::Combiner& combiner) {
   };
   return is(sum->a, combiner.lhs[0]) && is(sum->b, combiner.rhs[0]);
 }
+
+namespace {
 
 int64_t size_of(const Job& job, const std::vector<size_t>& axes) {
   int64_t out = 1;

@@ -3,10 +3,17 @@
 // Reductions that are products: sums of a(batch, m, k) b(batch, n, k), such as matrix products and
 // convolutions, whatever the expressions a and b are.
 #include <optional>
+#include <unordered_set>
 
 #include "plugins/cuda/loops/job.h"
 
 namespace byoc::cuda {
+
+using Vars = std::unordered_set<const void*>;  // Var::id()
+/// Returns the variables of an expression.
+Vars vars_of(const te::Expr& x);
+/// Returns true for sums of one value.
+bool is_sum(const te::Combiner& combiner);
 
 /// The axes of a product, by the factors whose value depends on them.
 struct Product {

@@ -33,6 +33,15 @@ class Readers {
   std::set<const void*> outputs_;
 };
 
+using Users = std::unordered_map<const void*, std::vector<size_t>>;  // stages, by tensor
+
+/// The jobs of a function, by stage, and the jobs and procedures that read a value.
+struct Jobs {
+  const std::vector<std::optional<Job>>& of;
+  const Readers& readers;
+  Users users;
+};
+
 /// Returns true when a load is at the element that these axes are at, of a tensor of their extents.
 bool is_identity(const te::Load& load, const std::vector<te::Axis>& axes, const Extents& extents);
 

@@ -29,12 +29,6 @@ bool has_adjacent_terms(const Job& job) {
   return !flat.is_empty() && te::as_int(flat) == 1;
 }
 
-bool has_groups(const Job& job) {
-  constexpr int64_t kShort = 32, kLong = 256, kManyResults = 16384;
-  if (job.terms() < kShort) return false;
-  return has_adjacent_terms(job) || (job.terms() >= kLong && job.elements() < kManyResults);
-}
-
 te::Stmt by_threads(const Job& job, Groups& groups) {
   return groups.flat(job.elements(), [&](const te::Expr& flat) {
     const te::Exprs at = unflattened(flat, job.extents), zero = {0};
@@ -70,18 +64,34 @@ te::Stmt own_terms(const Job& job, const te::Exprs& at, int64_t width,
   });
 }
 
+}  // namespace
+
+std::vector<te::Stmt> reduced_by_group(const Job& job, const te::Exprs& at, int64_t width,
+                                       const std::vector<te::Tensor>& parts, Groups& groups) {
+  std::vector<te::Stmt> out = {own_terms(job, at, width, parts, groups)};
+  for (int64_t half = width / 2; half > 0; half /= 2) {
+    out.push_back(groups.threads(half, [&](const te::Expr& t) {
+      return combined(job, parts, {t}, loads_of(parts, {t + half}));
+    }));
+  }
+  return out;
+}
+
+bool has_groups(const Job& job) {
+  constexpr int64_t kShort = 32, kLong = 256, kManyResults = 16384;
+  if (job.terms() < kShort) return false;
+  return has_adjacent_terms(job) || (job.terms() >= kLong && job.elements() < kManyResults);
+}
+
+namespace {
+
 te::Stmt by_groups(const Job& job, Groups& groups) {
   const auto terms = static_cast<uint64_t>(job.terms());
   const auto width = static_cast<int64_t>(std::min<uint64_t>(kThreads, std::bit_floor(terms)));
   return groups.groups(job.elements(), [&](const te::Expr& g) {
     const te::Exprs at = unflattened(g, job.extents);
     const std::vector<te::Tensor> parts = partial_results(job, {width});
-    std::vector<te::Stmt> body = {own_terms(job, at, width, parts, groups)};
-    for (int64_t half = width / 2; half > 0; half /= 2) {
-      body.push_back(groups.threads(half, [&](const te::Expr& t) {
-        return combined(job, parts, {t}, loads_of(parts, {t + half}));
-      }));
-    }
+    std::vector<te::Stmt> body = reduced_by_group(job, at, width, parts, groups);
     body.push_back(groups.threads(
         1, [&](const te::Expr& t) { return stored(job, at, loads_of(parts, {t})); }));
     return groups.shared(parts, te::make_block(std::move(body)));

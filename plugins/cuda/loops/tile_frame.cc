@@ -3,6 +3,24 @@
 
 namespace byoc::cuda {
 
+te::Stmt TileFrame::kernel(Groups& groups, const std::vector<te::Tensor>& shared,
+                           const std::vector<te::Tensor>& sums,
+                           const std::function<te::Stmt(const OfSum&)>& each_sum,
+                           const Groups::Body& slice) {
+  return groups.groups(p_.batch_size * rows() * columns(), [&](const te::Expr& group) {
+    enter(group);
+    te::Stmt clear = each_sum([&](const te::Exprs& at, const te::Expr&, const te::Expr&) {
+      return cleared(job_, sums, at);
+    });
+    te::Stmt add = te::loop("s", ceil_div(p_.k_size, size_.bk), slice);
+    te::Stmt store = each_sum([&](const te::Exprs& at, const te::Expr& m, const te::Expr& n) {
+      return stored_at(m, n, sums[0](at));
+    });
+    te::Stmt body = te::make_block({std::move(clear), std::move(add), std::move(store)});
+    return groups.shared(shared, groups.registers(sums, std::move(body)));
+  });
+}
+
 void TileFrame::enter(const te::Expr& group) {
   n0_ = te::floor_mod(group, columns()) * size_.bn;
   m0_ = te::floor_mod(te::floor_div(group, columns()), rows()) * size_.bm;

@@ -30,11 +30,13 @@ class TileFrame {
   TileFrame(const Job& job, const Product& product, const TileSize& size, te::Expr a, te::Expr b)
       : job_(job), p_(product), size_(size), a_(std::move(a)), b_(std::move(b)) {}
 
-  /// Returns the number of groups.
-  int64_t groups() const { return p_.batch_size * rows() * columns(); }
-  /// Sets the tile of the following calls to that of a group.
-  void enter(const te::Expr& group);
-  int64_t slices() const { return ceil_div(p_.k_size, size_.bk); }
+  /// Makes a statement about a sum: its place in `sums`, and its row and column in the tile.
+  using OfSum = std::function<te::Stmt(const te::Exprs& at, const te::Expr& m, const te::Expr& n)>;
+  /// Makes the kernel: each group clears its sums, adds slice after slice, and stores. `each_sum`
+  /// makes the loops over the sums of all threads; `shared` has the slices of the factors.
+  te::Stmt kernel(Groups& groups, const std::vector<te::Tensor>& shared,
+                  const std::vector<te::Tensor>& sums,
+                  const std::function<te::Stmt(const OfSum&)>& each_sum, const Groups::Body& slice);
   /// Makes the statements with which thread `t` brings its part of slice `s` of a factor to shared
   /// memory: to[k, w], or to[w, k] with `is_k_last`; w counts rows of a or columns of b.
   te::Stmt brought_a(const te::Tensor& to, const te::Expr& t, const te::Expr& s, bool is_k_last) {
@@ -43,10 +45,12 @@ class TileFrame {
   te::Stmt brought_b(const te::Tensor& to, const te::Expr& t, const te::Expr& s, bool is_k_last) {
     return brought(b_, to, false, t, s, is_k_last);
   }
-  /// Makes the statement that stores a result of the tile, if the matrix has it.
-  te::Stmt stored_at(const te::Expr& m, const te::Expr& n, const te::Expr& sum) const;
 
  private:
+  // Makes the statement that stores a result of the tile, if the matrix has it.
+  te::Stmt stored_at(const te::Expr& m, const te::Expr& n, const te::Expr& sum) const;
+  // Sets the tile of the following calls to that of a group.
+  void enter(const te::Expr& group);
   int64_t rows() const { return ceil_div(p_.m_size, size_.bm); }
   int64_t columns() const { return ceil_div(p_.n_size, size_.bn); }
   te::Stmt brought(const te::Expr& factor, const te::Tensor& to, bool is_a, const te::Expr& t,
@@ -66,10 +70,5 @@ te::Stmt fma_tiles(const Job& job, const Product& product, Groups& groups);
 /// The kernel of a product of factors that are f16 or bf16 by the instruction mma.sync of a warp,
 /// which rounds sums to f32; nullopt for other factors, and for products that are too small.
 std::optional<te::Stmt> mma_tiles(const Job& job, const Product& product, Groups& groups);
-
-/// The intrinsic of mma_tiles: its places are four sums of a thread, and the first pairs of its
-/// parts of a and b; its argument is the distance of eight rows of a in elements.
-inline constexpr const char* kMmaF16 = "mma.f16";
-inline constexpr const char* kMmaBf16 = "mma.bf16";
 
 }  // namespace byoc::cuda

@@ -38,7 +38,8 @@ Body::Body(Unit& unit, llvm::Function* function)
       function_(function),
       builder_(llvm::BasicBlock::Create(unit.module.getContext(), "entry", function)),
       ops_(builder_, unit.machine, unit.contract),
-      values_(ops_, unit.machine, unit.plan) {}
+      values_(ops_, unit.machine, unit.plan),
+      control_(function, builder_, values_) {}
 
 void Body::bind_sizes() {
   if (unit_.sizes.empty()) return;
@@ -56,19 +57,6 @@ void Body::bind_sizes() {
                        llvm::MDBuilder(builder_.getContext()).createRange(least, end));
     values_.bind(size, value);
   }
-}
-
-llvm::BasicBlock* Body::block(const char* name) {
-  return llvm::BasicBlock::Create(builder_.getContext(), name, function_);
-}
-
-Range Body::range_of(const te::For& loop) {
-  Range begin = values_.ranges().of(loop.begin), extent = values_.ranges().of(loop.extent);
-  Range out = begin;
-  if (extent.high < Range::kUnknown && begin.high < Range::kUnknown)
-    out.high = begin.high + std::max<int64_t>(extent.high, 1) - 1;
-  else out.high = Range::kUnknown;
-  return out;
 }
 
 Status Body::emit(const te::Stmt& stmt) {
@@ -131,11 +119,7 @@ Status Body::emit_for(const te::StmtNode& node, const te::For& loop) {
 }
 
 Status Body::emit_once(const te::For& loop, Value at, Range range) {
-  values_.bind(loop.var, at);
-  values_.ranges().set(loop.var, range);
-  Status status = emit(loop.body);
-  values_.unbind(loop.var);
-  return status;
+  return control_.once(loop, at, range, inner());
 }
 
 // Returns an unrolled loop around vectors as one loop with a store per iteration, where the stores
@@ -174,15 +158,7 @@ Status Body::emit_unrolled(const te::For& loop) {
   if (values_.lanes() == 0) {
     if (const std::optional<te::For> rows = in_turns(loop)) return emit_vectorized(*rows);
   }
-  values_.begin_statement();
-  Value begin = values_.value(loop.begin);
-  Range range = values_.ranges().of(loop.begin);
-  bool is_known = range.low > -Range::kUnknown && range.high < Range::kUnknown;
-  for (int64_t k = 0, n = *te::as_int(loop.extent); k < n; ++k) {
-    Value at = builder_.CreateAdd(begin, builder_.getInt64(static_cast<uint64_t>(k)));
-    BYOC_TRY_STATUS(emit_once(loop, at, is_known ? Range{range.low + k, range.high + k} : range));
-  }
-  return {};
+  return control_.unrolled(loop, inner());
 }
 
 Status Body::emit_serial(const te::For& loop) {
@@ -248,21 +224,10 @@ Status Body::emit_range(const te::For& loop, Value first, Value last) {
 
 Status Body::emit_counted(const te::For& loop, Value begin, Value end, bool is_never_empty,
                           Range range) {
-  llvm::BasicBlock *before = builder_.GetInsertBlock(), *inside = block("loop"),
-                   *after = block("after");
-  if (is_never_empty) builder_.CreateBr(inside);
-  else builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), inside, after);
-  before = builder_.GetInsertBlock();
-  builder_.SetInsertPoint(inside);
-  llvm::PHINode* at = builder_.CreatePHI(builder_.getInt64Ty(), 2);
-  at->addIncoming(begin, before);
-  uint64_t vectors_before = vectors_written_;
-  BYOC_TRY_STATUS(emit_once(loop, at, range));
-  Value next = builder_.CreateNSWAdd(at, builder_.getInt64(1));
-  at->addIncoming(next, builder_.GetInsertBlock());
-  auto* latch = builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), inside, after);
+  const uint64_t vectors_before = vectors_written_;
+  BYOC_TRY(llvm::BranchInst * latch,
+           control_.counted(loop, begin, end, is_never_empty, range, inner()));
   if (vectors_written_ != vectors_before) mark_loop(latch);
-  builder_.SetInsertPoint(after);
   return {};
 }
 
@@ -290,35 +255,17 @@ llvm::Value* Body::bytes_after(Value base, const te::Expr& offset) {
   return builder_.CreateGEP(builder_.getInt8Ty(), base, values_.value(offset));
 }
 
-Status Body::emit_let(const te::Let& let) {
-  values_.begin_statement();
-  values_.bind_value(let.var, let.value);
-  Status status = emit(let.body);
-  values_.unbind(let.var);
-  return status;
-}
+Status Body::emit_let(const te::Let& let) { return control_.let(let, inner()); }
 
 Status Body::emit_alloc(const te::Alloc& alloc) {
   const Home& home = unit_.plan.homes.at(alloc.tensor.id());
   const Value from = home.kind == Home::kSlot ? slot_ : workspace_;
   BYOC_CHECK(home.kind == Home::kStack || from != nullptr, "tensor ", alloc.tensor.name(),
              " has its memory in none that this function gets");
-  Value base = nullptr;
-  if (home.kind == Home::kStack) {
-    llvm::BasicBlock& entry = function_->getEntryBlock();
-    llvm::IRBuilder<> at_entry(&entry, entry.begin());
-    auto* type = llvm::ArrayType::get(storage_type(builder_.getContext(), alloc.tensor.dtype()),
-                                      static_cast<uint64_t>(std::max<int64_t>(home.elements, 1)));
-    llvm::AllocaInst* memory = at_entry.CreateAlloca(type);
-    memory->setAlignment(llvm::Align(32));
-    base = memory;
-  } else {
-    base = bytes_after(from, home.offset);
-  }
-  values_.set_base(alloc.tensor.id(), base);
-  Status status = emit(alloc.body);
-  values_.forget_base(alloc.tensor.id());
-  return status;
+  constexpr uint64_t kAlign = 32;
+  Value base = home.kind == Home::kStack ? control_.stack(alloc.tensor, home, kAlign)
+                                         : bytes_after(from, home.offset);
+  return control_.with_memory(alloc, base, inner());
 }
 
 Status Body::emit_masked(const te::If& branch, Value condition) {
@@ -341,18 +288,7 @@ Status Body::emit_if(const te::If& branch) {
     return emit(*known ? branch.yes : branch.no);
   Value condition = values_.value(branch.condition);
   if (lanes_of(condition) != 0) return emit_masked(branch, condition);
-  if (auto* fixed = llvm::dyn_cast<llvm::ConstantInt>(condition))
-    return emit(fixed->isOne() ? branch.yes : branch.no);
-  llvm::BasicBlock *yes = block("then"), *no = block("else"), *after = block("end");
-  builder_.CreateCondBr(condition, yes, no);
-  builder_.SetInsertPoint(yes);
-  BYOC_TRY_STATUS(emit(branch.yes));
-  builder_.CreateBr(after);
-  builder_.SetInsertPoint(no);
-  BYOC_TRY_STATUS(emit(branch.no));
-  builder_.CreateBr(after);
-  builder_.SetInsertPoint(after);
-  return {};
+  return control_.branch(branch, condition, inner());
 }
 
 }  // namespace byoc::llvm_plugin

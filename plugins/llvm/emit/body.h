@@ -7,7 +7,7 @@
 
 #include "byoc/plugin/abi.h"
 #include "plugins/llvm/analysis/loop_splitting.h"
-#include "plugins/llvm/values/values.h"
+#include "plugins/llvm/emit/control.h"
 
 namespace byoc::llvm_plugin {
 
@@ -80,8 +80,11 @@ class Body {
   Status emit_index_error(const te::Intrinsic& error);
 
   bool can_vectorize(const te::Stmt& stmt);
-  Range range_of(const te::For& loop);
-  llvm::BasicBlock* block(const char* name);
+  Range range_of(const te::For& loop) { return control_.range_of(loop); }
+  llvm::BasicBlock* block(const char* name) { return control_.block(name); }
+  auto inner() {
+    return [this](const te::Stmt& stmt) { return emit(stmt); };
+  }
   void mark_loop(llvm::BranchInst* latch);
 
   Captures capture(const te::For& loop);
@@ -110,6 +113,7 @@ class Body {
   llvm::IRBuilder<> builder_;
   Ops ops_;
   Values values_;
+  Control control_;
   Value host_ = nullptr, workspace_ = nullptr, slot_ = nullptr, call_ = nullptr;
   int64_t copies_ = 1;            // of the current statement, because of loops that are split
   bool is_parallel_ = false;      // inside a range of a parallel loop

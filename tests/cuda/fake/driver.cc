@@ -4,10 +4,13 @@
 //   FAKE_CUDA_VERSION=10020     the driver's version        FAKE_CUDA_DEVICES=0   none
 //   FAKE_CUDA_MEMORY_MIB=1      memory of the device        FAKE_CUDA_SM=75       its kind
 //   FAKE_CUDA_HANG=1            the first launch never ends FAKE_CUDA_FAULT=1     it fails
+//   FAKE_CUDA_INIT=802          the result of cuInit        FAKE_CUDA_COPY=700    of copies
+//   FAKE_CUDA_CONTEXT=2         the result of making a context
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "fake/shared.h"
 #include "fake/stream.h"
 #include "fake/thread.h"
 
@@ -30,7 +33,8 @@ enum : int {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
-  kLaunchFailed = 719
+  kLaunchFailed = 719,
+  kNotReadySystem = 802
 };
 
 struct Driver {
@@ -64,6 +68,8 @@ int copy_work(void* to_host, uint64_t to, const void* from_host, uint64_t from, 
   const unsigned char* here = from_host != nullptr ? static_cast<const unsigned char*>(from_host)
                                                    : driver().memory.find(from, n);
   if (there == nullptr || here == nullptr) return driver().error = kIllegalAddress;
+  if (const auto wrong = static_cast<int>(number_of("FAKE_CUDA_COPY", 0)); wrong != 0)
+    return driver().error = wrong;
   std::memmove(there, here, n);
   return 0;
 }
@@ -86,21 +92,41 @@ int launch_work(const Function& function, uint32_t groups, uint32_t threads,
 }
 
 }  // namespace
+
+unsigned char* find_memory(uint64_t address, uint64_t bytes) {
+  return driver().memory.find(address, bytes);
+}
+
+void add_work(void* stream, std::function<int()> work) {
+  static_cast<Stream*>(stream)->enqueue([work = std::move(work)](auto&) {
+    if (const int wrong = work(); wrong != 0) driver().error = wrong;
+    return 0;
+  });
+}
+
 }  // namespace fake_cuda
 
 using namespace fake_cuda;
 #define ENTRY extern "C" __attribute__((visibility("default"))) int
 
-ENTRY cuInit(uint32_t) { return number_of("FAKE_CUDA_DEVICES", 1) == 0 ? kNoDevice : 0; }
+ENTRY cuInit(uint32_t) {
+  const bool has_none = number_of("FAKE_CUDA_DEVICES", 1) == 0;
+  return has_none ? kNoDevice : static_cast<int>(number_of("FAKE_CUDA_INIT", 0));
+}
 ENTRY cuDriverGetVersion(int* out) {
   return *out = static_cast<int>(number_of("FAKE_CUDA_VERSION", 12040)), 0;
 }
 ENTRY cuGetErrorName(int error, const char** out) {
   static const std::map<int, const char*> kNames = {
-      {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"}, {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
-      {kNoDevice, "CUDA_ERROR_NO_DEVICE"},         {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
-      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {kNoBinary, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
+      {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+      {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
+      {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+      {kInvalidPtx, "CUDA_ERROR_INVALID_PTX"},
+      {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kNoBinary, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kNotReadySystem, "CUDA_ERROR_SYSTEM_NOT_READY"}};
   const auto known = kNames.find(error);
   *out = known == kNames.end() ? "CUDA_ERROR_UNKNOWN" : known->second;
   return 0;
@@ -118,7 +144,9 @@ ENTRY cuDeviceGetAttribute(int* out, int which, int) {
   *out = which == 75 ? sm / 10 : which == 76 ? sm % 10 : 4;
   return 0;
 }
-ENTRY cuDevicePrimaryCtxRetain(void** out, int) { return *out = &driver(), 0; }
+ENTRY cuDevicePrimaryCtxRetain(void** out, int) {
+  return *out = &driver(), static_cast<int>(number_of("FAKE_CUDA_CONTEXT", 0));
+}
 ENTRY cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 ENTRY cuCtxPushCurrent_v2(void*) { return ++current, 0; }
 ENTRY cuCtxPopCurrent_v2(void**) { return --current, 0; }

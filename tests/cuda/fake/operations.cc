@@ -216,7 +216,8 @@ const std::map<std::string, Execute>& table() {
       {"cvta", convert_address},
       {"prmt", permute},
       {"bfe", extract_bits},
-      {"mma", nullptr}};
+      {"mma", nullptr},
+      {"shfl", nullptr}};
   return all;
 }
 
@@ -237,7 +238,7 @@ void resolve(Instruction& i, const std::vector<std::string>& words) {
       {"bra", Instruction::kBranch},      {"ret", Instruction::kReturn},
       {"exit", Instruction::kReturn},     {"bar", Instruction::kBarrier},
       {"barrier", Instruction::kBarrier}, {"trap", Instruction::kTrap},
-      {"mma", Instruction::kWarp}};
+      {"mma", Instruction::kWarp},        {"shfl", Instruction::kWarp}};
   static const std::map<std::string, Space> kSpaces = {{"param", Space::kParam},
                                                        {"global", Space::kGlobal},
                                                        {"shared", Space::kShared},

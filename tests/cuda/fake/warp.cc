@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mma.sync: a warp multiplies two tiles and adds a third. Each thread has a few elements of each,
-// in the places that the PTX ISA gives ("Matrix Fragments for mma.m16n8k16").
+// Instructions of a warp. mma.sync multiplies two tiles and adds a third: each thread has a few
+// elements of each, in the places that the PTX ISA gives ("Matrix Fragments for mma.m16n8k16").
+// shfl.sync.bfly exchanges registers of threads whose numbers differ in given bits.
 #include "fake/numbers.h"
 
 namespace fake_cuda {
@@ -15,9 +16,22 @@ double element(const Thread& t, const Operand& list, int k, bool is_bf16) {
   return is_bf16 ? std::bit_cast<float>(static_cast<uint32_t>(bits) << 16) : half_to_number(bits);
 }
 
+void exchange(Thread* threads, const Instruction& i) {
+  constexpr uint64_t kMask = 0xffffffff;
+  uint64_t all[32];
+  for (int lane = 0; lane < 32; ++lane) all[lane] = threads[lane].value(i.operands[1]) & kMask;
+  for (uint64_t lane = 0; lane < 32; ++lane) {
+    Thread& t = threads[lane];
+    if ((t.value(i.operands[3]) & kMask) != 31 || (t.value(i.operands[4]) & kMask) != kMask)
+      throw std::runtime_error("an exchange of a part of a warp");
+    t.set(i.operands[0], all[(lane ^ t.value(i.operands[2])) & 31]);
+  }
+}
+
 }  // namespace
 
 void execute_warp(Thread* threads, const Instruction& i) {
+  if (i.opcode == "shfl.sync.bfly.b32") return exchange(threads, i);
   if (i.opcode.find(".m16n8k16.row.col.f32.") == std::string::npos)
     throw std::runtime_error("unknown instruction " + i.opcode);
   const bool is_bf16 = i.opcode.find(".bf16.bf16.") != std::string::npos;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "support/faults.h"
@@ -164,6 +165,25 @@ TEST_F(Doctor, ListsPluginsThatWereNotBuiltWithTheCure) {
               HasSubstr("not built: toy, Toy was missing; cure: install toy-dev\n"));
   EXPECT_THAT(with_folder("plugins").out,
               HasSubstr("  toy\n    Toy was missing\n    cure: install toy-dev\n"));
+}
+
+TEST_F(Doctor, ListsTheDevicesOfPluginsOrWhyThereAreNone) {
+  const std::string sim = cat(" --plugin ", BYOC_BUILD_DIR, "/tests/sim/libbyoc_sim.so",
+                              " --plugin-option sim.wraps=", BYOC_BUILD_DIR,
+                              "/lib/byoc/plugins/libbyoc_json.so --plugin-option sim.memory_mib=7");
+  const std::string none = " --plugin-option sim.devices=0";
+  for (const std::string command : {"doctor --min-free 0", "plugins"}) {
+    const Json found = byoc().json(command + sim)["devices"];
+    const auto row = std::find_if(found.begin(), found.end(),
+                                  [](const Json& one) { return one["plugin"] == "sim"; });
+    ASSERT_NE(row, found.end()) << found;
+    EXPECT_EQ((*row)["devices"][0]["name"], "simulated device 0");
+    EXPECT_EQ((*row)["devices"][0]["bytes"], 7 << 20);
+    EXPECT_THAT(byoc()(command + sim).out,
+                HasSubstr("  sim: device 0, simulated device 0, 7 MiB\n"));
+    EXPECT_THAT(byoc()(command + sim + none).out,
+                HasSubstr("  sim: no device, the plugin lists no device\n"));
+  }
 }
 
 TEST_F(Doctor, NamesASecondOpenMpRuntimeAndWhoBringsIt) {

@@ -40,13 +40,14 @@ struct ManifestNote {
   char name[(sizeof BYOC_MANIFEST_NOTE_NAME + 3) / 4 * 4];
   char json[(N +
              sizeof ",\"kept_compiles\":true,\"parallel_compiles\":true,\"weights_as_inputs\":true,"
-                    "\"priority\":-9223372036854775808}" +
+                    "\"devices\":true,\"priority\":-9223372036854775808}" +
              3) /
             4 * 4];
 };
 
 template <size_t N>
-consteval ManifestNote<N> manifest_note(const char (&members)[N], const PluginTraits& traits) {
+consteval ManifestNote<N> manifest_note(const char (&members)[N], const PluginTraits& traits,
+                                        bool has_devices) {
   ManifestNote<N> note{sizeof BYOC_MANIFEST_NOTE_NAME,
                        sizeof note.json,
                        BYOC_MANIFEST_NOTE_TYPE,
@@ -59,6 +60,7 @@ consteval ManifestNote<N> manifest_note(const char (&members)[N], const PluginTr
   if (traits.kept_compiles) append(",\"kept_compiles\":true");
   if (traits.parallel_compiles) append(",\"parallel_compiles\":true");
   if (traits.weights_as_inputs) append(",\"weights_as_inputs\":true");
+  if (has_devices) append(",\"devices\":true");
   append(priority < 0 ? ",\"priority\":-" : ",\"priority\":");
   char digits[20] = {};
   size_t n = sizeof digits;
@@ -428,18 +430,19 @@ struct Glue {
 
 /// BYOC_PLUGIN(Class, "id", "1.0.0", .priority = 1): the manifest, the table and the entry of a
 /// plugin, once per plugin. Class is a Plugin; the last arguments are fields of PluginTraits.
-#define BYOC_PLUGIN(Class, id, version, ...)                                             \
-  static constexpr auto byoc_manifest_note                                               \
-      __attribute__((section(".note.byoc"), used, aligned(4))) =                         \
-          ::byoc::sdk::detail::manifest_note(BYOC_MANIFEST_MEMBERS(id, version),         \
-                                             ::byoc::sdk::PluginTraits{__VA_ARGS__});    \
-  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                    \
-                                               const byoc_plugin** out) noexcept {       \
-    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table( \
-        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                            \
-    ::byoc::sdk::detail::host_pointer = host;                                            \
-    return ::byoc::sdk::detail::guarded([&] {                                            \
-      ::byoc::sdk::detail::check_understood(host->h);                                    \
-      *out = &kTable;                                                                    \
-    });                                                                                  \
+#define BYOC_PLUGIN(Class, id, version, ...)                                                  \
+  static constexpr auto byoc_manifest_note                                                    \
+      __attribute__((section(".note.byoc"), used, aligned(4))) =                              \
+          ::byoc::sdk::detail::manifest_note(BYOC_MANIFEST_MEMBERS(id, version),              \
+                                             ::byoc::sdk::PluginTraits{__VA_ARGS__},          \
+                                             std::is_base_of_v<::byoc::sdk::Devices, Class>); \
+  extern "C" byoc_status* byoc_plugin_entry_v1(const byoc_host* host,                         \
+                                               const byoc_plugin** out) noexcept {            \
+    static constinit const byoc_plugin kTable = ::byoc::sdk::detail::Glue<Class>::table(      \
+        id, version, ::byoc::sdk::PluginTraits{__VA_ARGS__});                                 \
+    ::byoc::sdk::detail::host_pointer = host;                                                 \
+    return ::byoc::sdk::detail::guarded([&] {                                                 \
+      ::byoc::sdk::detail::check_understood(host->h);                                         \
+      *out = &kTable;                                                                         \
+    });                                                                                       \
   }

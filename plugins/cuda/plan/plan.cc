@@ -1,32 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugins/cuda/loops/plan.h"
+#include "plugins/cuda/plan/plan.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "plugins/cuda/attention/attention.h"
 #include "plugins/cuda/loops/inliner.h"
+#include "plugins/cuda/loops/matrices.h"
 #include "plugins/cuda/loops/procedure.h"
 #include "plugins/cuda/loops/product.h"
-#include "plugins/cuda/loops/readers.h"
+#include "plugins/cuda/loops/rows.h"
 
 namespace byoc::cuda {
 namespace {
 
 class Planner {
  public:
-  explicit Planner(const te::Dag& dag) : dag_(dag), readers_(dag) {}
+  Planner(const te::Dag& dag, bool by_library)
+      : dag_(dag), by_library_(by_library), readers_(dag) {}
   Result<GroupFunction> plan();
 
  private:
   Status add(size_t s);
   bool may_inline(size_t s, const Job& job);
+  Users users() const;
+  void join_attentions();
   void join_ends();
+  void join_rows();
   te::Stmt kernel_of(const Job& job);
   te::LoopFunction function_of(std::vector<te::Stmt> kernels);
   te::Stmt copied_outputs(te::LoopFunction& function);
 
   const te::Dag& dag_;
+  const bool by_library_;
+  bool has_calls_ = false;
   const Readers readers_;
   Inliner inline_;
   Groups groups_;
@@ -73,36 +81,54 @@ Status Planner::add(size_t s) {
   return {};
 }
 
+Users Planner::users() const {
+  Users out;
+  for (size_t s = 0; s < dag_.stages.size(); ++s) {
+    std::set<const void*> read;
+    te::Exprs values = jobs_[s] ? jobs_[s]->values : te::Exprs();
+    if (jobs_[s])
+      values.insert(values.end(), jobs_[s]->end_values.begin(), jobs_[s]->end_values.end());
+    for (const te::Expr& value : values)
+      for (const auto& load : work_of(value).loads) read.insert(load->tensor.id());
+    if (const auto* own = std::get_if<te::Procedure>(&dag_.stages[s].kind))
+      for (const te::Tensor& tensor : own->inputs) read.insert(tensor.id());
+    for (const void* tensor : read) out[tensor].push_back(s);
+  }
+  return out;
+}
+
+// Makes one job of the products and the reductions of each attention.
+void Planner::join_attentions() {
+  const Jobs jobs{jobs_, readers_, users()};
+  for (size_t s = 0; s < jobs_.size(); ++s) {
+    if (!jobs_[s]) continue;
+    std::optional<Attention> found = attention_of(s, jobs);
+    if (!found) continue;
+    for (size_t replaced : found->replaced) jobs_[replaced].reset();
+    jobs_[s]->attention = std::make_shared<const Attention>(*std::move(found));
+  }
+}
+
 // Makes elementwise jobs the ends of reductions that only they read, each of the largest one.
 void Planner::join_ends() {
-  std::map<const void*, int> users;
-  for (const std::optional<Job>& job : jobs_) {
-    std::set<const void*> read;
-    for (const te::Expr& value : job ? job->values : te::Exprs())
-      for (const auto& load : work_of(value).loads) read.insert(load->tensor.id());
-    for (const void* tensor : read) ++users[tensor];
-  }
-  for (const te::Stage& stage : dag_.stages) {
-    const auto* own = std::get_if<te::Procedure>(&stage.kind);
-    for (const te::Tensor& tensor : own != nullptr ? own->inputs : std::vector<te::Tensor>())
-      users[tensor.id()] += 2;  // it reads memory
-  }
+  const Users readers = users();
   for (std::optional<Job>& job : jobs_) {
     if (!job || !job->reduce.empty()) continue;
     std::map<size_t, bool> candidates;  // reductions, and whether all reads are at the own element
     for (const te::Expr& value : job->values) {
       for (const auto& load : work_of(value).loads) {
         const size_t from = readers_.maker_of(load->tensor);
-        const bool fits = readers_.reduction_of(load->tensor) != nullptr && jobs_[from] &&
-                          jobs_[from]->end == nullptr && users[load->tensor.id()] == 1 &&
-                          dag_.stages[from].outputs.size() == 1 &&
-                          !readers_.is_output(load->tensor) &&
-                          is_identity(*load, job->compute().axes, job->extents);
+        const bool fits =
+            readers_.reduction_of(load->tensor) != nullptr && jobs_[from] &&
+            jobs_[from]->end == nullptr && readers.at(load->tensor.id()).size() == 1 &&
+            dag_.stages[from].outputs.size() == 1 && !readers_.is_output(load->tensor) &&
+            is_identity(*load, job->compute().axes, job->extents);
         candidates.emplace(from, true).first->second &= fits;
       }
     }
     Job* best = nullptr;
     for (const auto& [from, fits] : candidates) {
+      if (fits && by_library_ && is_matrix_product(*jobs_[from]) && !is_conversion(*job)) continue;
       if (fits && (best == nullptr || jobs_[from]->terms() > best->terms())) best = &*jobs_[from];
     }
     if (best == nullptr) continue;
@@ -114,9 +140,27 @@ void Planner::join_ends() {
   }
 }
 
+// Makes one job of an elementwise job and the reductions of its rows.
+void Planner::join_rows() {
+  const Jobs jobs{jobs_, readers_, users()};
+  for (size_t s = 0; s < jobs_.size(); ++s) {
+    if (!jobs_[s]) continue;
+    std::optional<Rows> found = rows_of(s, jobs);
+    if (!found) continue;
+    for (size_t replaced : found->replaced) jobs_[replaced].reset();
+    jobs_[s]->rows = std::make_shared<const Rows>(*std::move(found));
+  }
+}
+
 te::Stmt Planner::kernel_of(const Job& job) {
   if (job.elements() == 0) return {};
+  if (job.rows != nullptr) return rows_kernel(job, *job.rows, groups_);
   if (job.reduce.empty()) return elementwise_kernel(job, groups_);
+  if (job.attention != nullptr) return attention_kernel(job, *job.attention, groups_);
+  if (std::optional<te::Stmt> call = by_library_ ? matrix_product(job) : std::nullopt) {
+    has_calls_ = true;
+    return *std::move(call);
+  }
   if (std::optional<te::Stmt> product = product_kernel(job, groups_)) return *std::move(product);
   return reduction_kernel(job, groups_);
 }
@@ -151,7 +195,9 @@ te::LoopFunction Planner::function_of(std::vector<te::Stmt> kernels) {
 
 Result<GroupFunction> Planner::plan() {
   for (size_t s = 0; s < dag_.stages.size(); ++s) BYOC_TRY_STATUS(add(s));
+  join_attentions();
   join_ends();
+  join_rows();
   std::vector<te::Stmt> kernels;
   for (size_t s = 0; s < jobs_.size(); ++s) {
     const te::Stage& stage = dag_.stages[s];
@@ -162,11 +208,13 @@ Result<GroupFunction> Planner::plan() {
     kernels.push_back(is_procedure ? procedure_kernel(stage, groups_) : kernel_of(*jobs_[s]));
   }
   te::LoopFunction loops = function_of(std::move(kernels));
-  return GroupFunction{std::move(loops), groups_.take()};
+  return GroupFunction{std::move(loops), groups_.take(), has_calls_};
 }
 
 }  // namespace
 
-Result<GroupFunction> group_loops(const te::Dag& dag) { return Planner(dag).plan(); }
+Result<GroupFunction> group_loops(const te::Dag& dag, bool by_library) {
+  return Planner(dag, by_library).plan();
+}
 
 }  // namespace byoc::cuda

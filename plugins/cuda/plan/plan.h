@@ -11,10 +11,12 @@ namespace byoc::cuda {
 struct GroupFunction {
   te::LoopFunction loops;
   Roles roles;
+  bool has_calls = false;  // of libraries: kMatrixProduct
 };
 
 /// Returns the kernels of a function, whose inputs and outputs are those of the Dag. Errors:
 /// kUnimplemented, which names a stage that has no kernel.
-Result<GroupFunction> group_loops(const te::Dag& dag);
+/// With `by_library`, products of whole matrices are statements of their own, for a library.
+Result<GroupFunction> group_loops(const te::Dag& dag, bool by_library = false);
 
 }  // namespace byoc::cuda
