@@ -194,6 +194,9 @@ Result<Target> from_json(const Json& json) {
   BYOC_TRY_STATUS(read(json, "l1_bytes", target.l1_bytes));
   BYOC_TRY_STATUS(read(json, "l2_bytes", target.l2_bytes));
   BYOC_TRY_STATUS(read(json, "threads", target.threads));
+  uint32_t shares_all = 0;
+  BYOC_TRY_STATUS(read(json, "shares_all", shares_all));
+  target.shares_all = shares_all != 0;
   if (target.arch != "x86_64" && target.arch != "aarch64") {
     return invalid(cat("the target's arch is \"", target.arch, "\", expected x86_64 or aarch64"))
         .with_slug("unknown-target");
@@ -227,6 +230,7 @@ std::string print(const Target& target) {
       {"l2_bytes", target.l2_bytes},
       {"threads", target.threads},
   };
+  if (target.shares_all) json["shares_all"] = 1;
   return json.dump();
 }
 

@@ -108,7 +108,7 @@ void Request::add_jobs(size_t f) {
   BYOC_CHECK(lowered_[f] && machine_.ok() && host_.ok(), "function ", f, " is lowered");
   const Lowered& lowered = *lowered_[f];
   const EmitOptions emit{contracts_[f] != 0, std::max(target_.threads, 1U),
-                         lowered.sequence.has_value()};
+                         lowered.sequence.has_value(), target_.shares_all};
   for (const te::LoopFunction& loops : lowered.kernels) jobs_.push_back({&loops, &*machine_, emit});
   if (const auto& constants = lowered.constants)
     jobs_.push_back({&constants->loops, &*host_, emit});

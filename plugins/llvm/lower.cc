@@ -168,7 +168,7 @@ std::string work_of(const Lowered& function, const te::Target& target) {
   if (function.sequence) {
     for (const Sequence::Call& call : function.sequence->calls) ++calls.at(call.piece);
   }
-  const WorkUnits units{target.vector_bits / 8};
+  const WorkUnits units{target.vector_bits / 8, target.shares_all};
   SharedWork all;
   for (size_t k = 0; k < calls.size(); ++k)
     add(all, shared_work(function.kernels[k], target.threads, units), calls[k]);

@@ -143,6 +143,7 @@ std::string kernel_symbol(const te::LoopFunction& function, const Machine& machi
                          machine.feature_string(), "|", machine.vector_bits, "|", options.contract,
                          "|", options.threads, "|", llvm_version());
   if (options.saves_effort) text += "|saves effort";
+  if (options.shares_all) text += "|shares all";
   return "k" + content_key(std::as_bytes(std::span(text))).hex();
 }
 

@@ -36,11 +36,11 @@ T value_of(Result<T> result, int64_t function = -1) {
 class LlvmPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
-    const std::string root = user_cache_folder();
-    std::string folder = options.get("cache_dir", root.empty() ? "" : root + "/llvm");
-    cache_folder_ = options.get_bool("cache", true) ? folder : "";
+    const std::string root = user_cache_folder(), own = root.empty() ? "" : root + "/llvm";
+    cache_folder_ = options.get_bool("cache", true) ? options.get("cache_dir", own) : "";
     families_ = options.get("families", "");
     if (Status status = check_families(families_); !status.ok()) fail(status, -1);
+    shares_all_ = options.get_bool("shares_all", false);
   }
   std::vector<sdk::Pattern> patterns() const override { return {}; }  // judge gets every op
   sdk::Verdict judge(const sdk::Graph& graph) const override {
@@ -65,14 +65,16 @@ class LlvmPlugin : public sdk::Plugin {
 
  private:
   KernelCache open_cache() const;
+  te::Target target_of(const byoc_compile& request) const;
   void pack_again(const byoc_load& load, const SavedModule& saved,
                   std::vector<KernelConstants>& constants) const;
 
   std::string cache_folder_;
-  std::string families_;  // kFamiliesAttr of all functions
+  std::string families_;     // kFamiliesAttr of all functions
+  bool shares_all_ = false;  // te::Target, for tests
 };
 
-te::Target target_of(std::string_view text) {
+te::Target target_named(std::string_view text) {
   return text.empty() ? host_target() : value_of(te::parse_target(text));
 }
 
@@ -80,7 +82,7 @@ te::Target target_of(std::string_view text) {
 // of columns, which are two blocks. Extents that these do not divide get smaller ones, but panels
 // have whole vectors: the plugin packs other constant matrices itself, with a last panel of zeros.
 std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json) const {
-  const bool is_wide = target_of(target_json).lanes(sizeof(float)) >= 16;
+  const bool is_wide = target_named(target_json).lanes(sizeof(float)) >= 16;
   std::vector<sdk::WantedLayout> rows = {{"conv2d", 8}, {"matmul", 16}, {"matmul", 8}};
   if (is_wide) rows = {{"conv2d", 16}, {"conv2d", 8}, {"matmul", 32}, {"matmul", 16}};
   for (const char* op :
@@ -89,9 +91,10 @@ std::vector<sdk::WantedLayout> LlvmPlugin::layouts(std::string_view target_json)
   return rows;
 }
 
-te::Target target_of(const byoc_compile& request) {
-  te::Target target = target_of(sdk::to_view(request.target_json));
+te::Target LlvmPlugin::target_of(const byoc_compile& request) const {
+  te::Target target = target_named(sdk::to_view(request.target_json));
   target.threads = std::max(request.threads, 1u);
+  target.shares_all = target.shares_all || shares_all_;
   return target;
 }
 
@@ -113,17 +116,16 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-RequestFacts facts_of(const sdk::Function& function, const byoc_compile& raw) {
-  auto has = [&](uint32_t flag) { return (raw.flags & flag) != 0; };
-  return {std::ssize(function.constants), has(BYOC_STRICT_FP), has(BYOC_SHARED_WEIGHTS)};
+RequestFacts facts_of(const sdk::Function& f, uint32_t flags, const std::string& families) {
+  return {std::ssize(f.constants), (flags & BYOC_STRICT_FP) != 0,
+          (flags & BYOC_SHARED_WEIGHTS) != 0, families};
 }
 
 std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request,
                                           const std::string& families) {
   std::vector<FunctionToLower> out;
-  for (const sdk::Function& function : request.functions)
-    out.push_back({function.graph_json, facts_of(function, request.raw), function.point});
-  for (FunctionToLower& function : out) function.facts.families = families;
+  for (const sdk::Function& f : request.functions)
+    out.push_back({f.graph_json, facts_of(f, request.raw.flags, families), f.point});
   return out;
 }
 
@@ -228,7 +230,6 @@ Packing packing_of(const Kernels& kernels) {
   return {value_of(link_constants(makers, machine)), compat_of(machine, has_tiles)};
 }
 
-// Makes the packed constants of all functions.
 std::vector<PackedConstants> packed_constants(sdk::CompileRequest& request, const Kernels& kernels,
                                               const Packing& packing) {
   std::vector<ConstantInputs> inputs;
@@ -303,14 +304,14 @@ std::string LlvmPlugin::show(sdk::CompileRequest& request, std::string_view form
   std::string out;
   const std::vector<FunctionToLower> functions = functions_of(request, families_);
   std::vector<FunctionModule> modules = read_functions(functions, each_of(request));
-  const EmitOptions emit{(request.raw.flags & BYOC_STRICT_FP) == 0, target.threads};
+  EmitOptions emit{(request.raw.flags & BYOC_STRICT_FP) == 0, target.threads};
+  emit.shares_all = target.shares_all;
   for (size_t f = 0; f < functions.size(); ++f) {
     const Lowered function = value_of(lower_function(modules[f], target, functions[f].point),
                                       static_cast<int64_t>(request.functions[f].index));
     if (form == "work") out += work_of(function, target);
-    for (const te::LoopFunction& kernel : function.kernels) {
-      if (form == "work") break;
-      Listings code = value_of(list_kernel(kernel, machine, emit));
+    for (size_t k = 0; form != "work" && k < function.kernels.size(); ++k) {
+      Listings code = value_of(list_kernel(function.kernels[k], machine, emit));
       out += form == "llvm" ? code.llvm : code.assembly;
     }
   }

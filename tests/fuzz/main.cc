@@ -33,6 +33,7 @@ struct Options {
   uint32_t threads = 0, configurations = 2, jobs = 1, timeout_s = 60, most_tries = 200,
            most_faults = 20;
   bool opens = false, nests = false, keeps = false, show = false, coverage = false;
+  bool shares = false;
 };
 
 Result<Style> style_of(const Options& options, uint64_t seed, std::string& name) {
@@ -87,6 +88,7 @@ std::vector<Configuration> choices_of(const Options& options) {
     configuration.opens = options.opens;
     configuration.nests = options.nests;
     configuration.keeps = options.keeps;
+    configuration.shares = options.shares;
     out.push_back(configuration);
   }
   return out;
@@ -312,6 +314,7 @@ Result<int> run(const Options& options) {
     if (!set_plugin_option(text))
       return cli::usage_error(cat("--plugin-option expects ID.NAME=VALUE, not \"", text, "\""));
   }
+  if (options.shares) share_all_loops();
   const auto plugins = load_plugins(false);
   for (const Configuration& choice : choices) {
     for (const std::string& id : choice.compilers) BYOC_TRY_STATUS(plugins->get(id).status());
@@ -372,6 +375,8 @@ int main(int argc, char** argv) {
       {"--keep", "", "compile with results as next values of parameters, and run several steps",
        &options.keeps},
       {"--threads", "N", "of a run; else 1 and 2 in turn", &options.threads},
+      {"--share-loops", "", "each worker does a share of each parallel loop, of short ones, too",
+       &options.shares},
       {"--configurations", "K", "configurations that each graph meets (2)",
        &options.configurations},
       {"--jobs", "N", "processes at a time (1)", &options.jobs},

@@ -33,6 +33,11 @@ std::map<std::string, std::map<std::string, std::string>>& plugin_options() {
   return options;
 }
 
+bool& shares_all_loops() {
+  static bool all = false;
+  return all;
+}
+
 /// An output with bytes before and after it that nothing may write to.
 class Output {
  public:
@@ -275,6 +280,7 @@ std::string flags_of(const Configuration& configuration) {
   if (configuration.opens) out += " --open";
   if (configuration.nests) out += " --nest";
   if (configuration.keeps) out += " --keep";
+  if (configuration.shares) out += " --share-loops";
   return out;
 }
 
@@ -326,6 +332,11 @@ bool set_plugin_option(const std::string& text) {
   return true;
 }
 
+void share_all_loops() {
+  ::setenv("BYOC_ALL_WORKERS", "1", 1);
+  shares_all_loops() = true;
+}
+
 bool must_keep_nan(const Case& graph) {
   static const std::set<std::string_view> kLosing = {"relu", "clip", "maximum", "minimum",
                                                      "hard_sigmoid"};
@@ -369,6 +380,7 @@ std::shared_ptr<const PluginSet> load_plugins(bool keep_nan) {
   search.folders = {plugin_folder()};
   for (const auto& [id, own] : plugin_options()) search.options[id].insert(own.begin(), own.end());
   if (keep_nan) search.options["onednn"].emplace("keep_nan", "1");
+  if (shares_all_loops()) search.options["llvm"].emplace("shares_all", "1");
   return PluginSet::load(search);
 }
 

@@ -14,9 +14,10 @@ struct Configuration {
   uint32_t threads = 1;
   std::vector<std::string> computes;  // rules of --compute
   std::string target = "native";
-  bool opens = false;  // compile for open sizes, and run at several
-  bool nests = false;  // compile with some steps in the bodies of control flow
-  bool keeps = false;  // compile with results that are states, and run several steps
+  bool opens = false;   // compile for open sizes, and run at several
+  bool nests = false;   // compile with some steps in the bodies of control flow
+  bool keeps = false;   // compile with results that are states, and run several steps
+  bool shares = false;  // share_all_loops() was called
 };
 /// Returns "--compiler onednn,llvm -O2 --threads 1", options of byoc's commands.
 std::string flags_of(const Configuration& configuration);
@@ -39,6 +40,9 @@ Sums sums_of(const Configuration& configuration);
 void set_plugin_folder(std::string folder);
 /// Makes load_plugins pass an option, "ID.NAME=VALUE". Returns false for other texts.
 bool set_plugin_option(const std::string& text);
+/// Lets each worker do a share of each parallel loop: of short ones, which one worker would run,
+/// too. To be called before the process runs any.
+void share_all_loops();
 /// Returns these options as flags, each after a space.
 std::string plugin_option_flags();
 /// Returns true for graphs in which NaN reaches an op that loses it by plugins/onednn/README.md,

@@ -17,7 +17,8 @@ struct Target {
   int vector_registers = 16;          ///< the number of vector registers
   int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;  ///< sizes of the data caches of one core
   uint32_t threads = 1;                               ///< workers of a run
-  bool has(std::string_view feature) const;           ///< true when the feature is in `features`
+  bool shares_all = false;  ///< for tests: workers share short loops, too, which costs time
+  bool has(std::string_view feature) const;  ///< true when the feature is in `features`
   /// Elements of `bytes` bytes in a vector register.
   int64_t lanes(size_t bytes) const { return vector_bits / 8 / static_cast<int64_t>(bytes); }
 };

@@ -263,7 +263,7 @@ class Sharing {
     out_.units += times * total;
     const double most = workers_;
     double grain = std::max(std::floor(n / (most * kBlocksPerWorker)), 1.0);
-    const double least = least_share(n, each);
+    const double least = least_share(n, each, units_);
     if (least * most > n) grain = std::ceil(least);
     const double blocks = std::ceil(n / grain);
     const double own = std::min(std::ceil(blocks / most) * grain, n);
@@ -292,7 +292,8 @@ double units_of_iteration(const te::For& loop, int64_t at, const Ranges& ranges,
   return counter.of(loop.body);
 }
 
-double least_share(double extent, double units_each) {
+double least_share(double extent, double units_each, const WorkUnits& units) {
+  if (units.shares_all) return 1;
   const double work = extent * units_each / WorkUnits::kPerCycle;
   const double workers = std::floor(std::sqrt(work / kSharedLoopWorkerCycles));
   if (workers < 2) return extent;

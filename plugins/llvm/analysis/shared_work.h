@@ -12,6 +12,7 @@ struct WorkUnits {
   static constexpr double kFunction = 20, kDivision = 5;
   static constexpr double kPerCycle = 4;  // of a core that starts four instructions a cycle
   int64_t vector_bytes = 32;              // of a register
+  bool shares_all = false;                // each loop, whatever it costs (te::Target)
 };
 
 /// Returns the units of one iteration of the loop, with its variable at `begin` + `at`. Conditions
@@ -28,7 +29,7 @@ inline constexpr double kSharedLoopCycles = 1000, kSharedLoopWorkerCycles = 300;
 /// gets fewer, more workers cost more than they save. `extent` itself: the loop is not shared.
 ///   cycles(w) = work / w + kSharedLoopCycles + w * kSharedLoopWorkerCycles, least at
 ///   w = sqrt(work / kSharedLoopWorkerCycles)
-double least_share(double extent, double units_each);
+double least_share(double extent, double units_each, const WorkUnits& units);
 
 /// The work of a kernel whose parallel loops `workers` share.
 struct SharedWork {

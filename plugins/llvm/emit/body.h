@@ -18,6 +18,7 @@ struct Unit {
   const MemoryPlan& plan;
   std::string symbol;
   bool contract = true;
+  bool shares_all = false;          // EmitOptions
   uint32_t parallel_loops = 0;      // emitted so far
   bool has_tiles = false;           // a byte_tiles was emitted
   std::vector<te::Var> sizes = {};  // in the order of byoc_native_call.sizes

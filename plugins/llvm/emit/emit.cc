@@ -70,7 +70,7 @@ Result<Emitted> emit_function(const te::LoopFunction& function, const std::strin
   BYOC_TRY(Workspace workspace, workspace_of(plan.workspace_bytes, function.sizes));
   Emitted out{std::make_unique<llvm::Module>(symbol, context), std::move(workspace)};
   set_target(*out.module, target);
-  Unit unit{*out.module, machine, plan, symbol, options.contract};
+  Unit unit{*out.module, machine, plan, symbol, options.contract, options.shares_all};
   unit.sizes = function.sizes;
   BYOC_TRY(llvm::Function * body, make_body(unit, function));
   make_entry(unit, body);

@@ -19,6 +19,7 @@ struct EmitOptions {
   bool contract = true;       // a product and a sum may become one operation
   uint32_t threads = 1;       // of a run: parallel loops need workspace for each
   bool saves_effort = false;  // of LLVM, on kernels that are over at once
+  bool shares_all = false;    // workers share short loops, too (te::Target)
 };
 struct Emitted {
   std::unique_ptr<llvm::Module> module;

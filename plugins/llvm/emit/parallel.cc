@@ -180,9 +180,9 @@ llvm::Value* Body::workers() {
 uint64_t Body::least_share_of(const te::For& loop) {
   const auto extent = te::as_int(loop.extent);
   if (!extent) return 0;
-  const WorkUnits units{unit_.machine.vector_bits / 8};
+  const WorkUnits units{unit_.machine.vector_bits / 8, unit_.shares_all};
   const double each = units_of_iteration(loop, 0, values_.ranges(), units);
-  return static_cast<uint64_t>(std::ceil(least_share(static_cast<double>(*extent), each)));
+  return static_cast<uint64_t>(std::ceil(least_share(static_cast<double>(*extent), each, units)));
 }
 
 // Returns a block size that gives each of `workers` its number of blocks, or fewer workers one each

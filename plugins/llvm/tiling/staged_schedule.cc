@@ -323,7 +323,8 @@ void StagedSchedule::parallelize(const std::string& name, const std::vector<std:
   for (const te::Stage& other : schedule_.dag().stages) {  // what is computed inside
     if (auto* c = std::get_if<te::Compute>(&other.kind)) work += points_of(other, *c);
   }
-  if (work >= grain) (void)schedule_.parallel(name, shared_loop(name, outer)).ok();
+  if (work < grain && !target_.shares_all) return;
+  (void)schedule_.parallel(name, shared_loop(name, outer)).ok();
 }
 
 // Keeps the reduction over `loop` in vectors of `width` lanes and returns the stage of the partial

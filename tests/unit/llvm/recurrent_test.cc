@@ -31,6 +31,12 @@ void PrintTo(const Net& net, std::ostream* os) {
       << " " << net.direction << " of " << net.operands << " operands, " << dtype_name(net.dtype);
 }
 
+Attrs shared_steps() {
+  Attrs out;
+  out.set("shares_steps", true);
+  return out;
+}
+
 int64_t gates_of(const Net& net) { return net.op == "lstm" ? 4 : net.op == "gru" ? 3 : 1; }
 
 std::vector<TensorType> types_of(const Net& net) {
@@ -230,6 +236,12 @@ INSTANTIATE_TEST_SUITE_P(
     Threads, RecurrentCode,
     ::testing::Values(Net{"lstm", 2, 3, 9, 112, "forward", 5, false, DType::kF32, 3},
                       Net{"gru", 3, 2, 30, 40, "bidirectional", 4, false, DType::kF32, 2}));
+// Or rows of both directions, where a step is large.
+INSTANTIATE_TEST_SUITE_P(SharedSteps, RecurrentCode,
+                         ::testing::Values(Net{"lstm", 3, 1, 20, 363, "bidirectional", 6, false,
+                                               DType::kF32, 3, false, shared_steps()},
+                                           Net{"gru", 3, 4, 20, 224, "bidirectional", 5, false,
+                                               DType::kF32, 3, false, shared_steps()}));
 
 using RecurrentSpecials = RecurrentCode;
 

@@ -74,6 +74,9 @@ TEST(Target, JsonChangesWhatItNames) {
   EXPECT_EQ(target.l1_bytes, 16384);
   EXPECT_EQ(target.threads, 4u);
   EXPECT_TRUE(target.has("avx2"));
+  EXPECT_FALSE(target.shares_all);
+  target.shares_all = true;
+  EXPECT_TRUE(parsed(print(target)).shares_all);
   Target tuned = parsed(R"({"cpu":"znver3","features":["avx2","fma"],"vector_bits":256})");
   EXPECT_EQ(tuned.cpu, "znver3");
   EXPECT_TRUE(tuned.has("fma") && !tuned.has("bmi"));

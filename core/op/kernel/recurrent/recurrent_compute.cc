@@ -6,7 +6,9 @@
 // With the attribute `panel_lanes`, which a strategy adds, both matrices are put into panels first
 // (panel_products.h): stages of their own, which are constants when the matrices are. With
 // `has_input_products` the product of the input is an operand, in the place of w:
-// [time * batch, directions * gates * hidden], of f32.
+// [time * batch, directions * gates * hidden], of f32. With `shares_steps` the threads share the
+// rows of each step's product in nets of two directions, too, where that pays; else each direction
+// is a thread's.
 #include "byoc/base/check.h"
 #include "core/op/kernel/recurrent/recurrent.h"
 
@@ -22,6 +24,9 @@ using te::Stmt;
 
 // Multiply-adds that are worth a team of threads.
 constexpr int64_t kParallelTerms = 1 << 17;
+// Those of a step that is worth it although two directions would keep two threads busy: with four,
+// half of the time has to pay for the two loops of a step.
+constexpr int64_t kSharedStepTerms = 1 << 19;
 
 // The rows [first, last) * hidden of r in panels [directions, panel, hidden, height].
 struct GatePanels {
@@ -44,6 +49,7 @@ struct Recurrent {
   Tensor from_h;            // [batch, gates * hidden], of one step, in the computing type
   Tensor reset;             // [batch, hidden], of gru
   int64_t panel_lanes = 0;  // 0: no panels
+  bool shares_steps = false;
   std::vector<GatePanels> r_panels = {};
   std::optional<CheckedIndices> checked_lengths = {};  // 0 to time each; where there are lengths
 
@@ -179,6 +185,7 @@ Result<Recurrent> recurrent(te::Builder& builder, const std::string& name, Input
   const bool has_terms =
       type.shape[0] != Dim(0) && type.shape[1] != Dim(0) && n.input > 0 && n.hidden > 0;
   n.panel_lanes = has_terms ? attrs.i("panel_lanes", 0) : 0;
+  n.shares_steps = n.directions == 1 || attrs.b("shares_steps", false);
   n.from_x =
       attrs.b("has_input_products", false) ? in[1] : input_products(builder, name + "_input", n);
   n.from_h = Tensor("from_h", n.from_x.dtype(), {n.batch, gates * n.hidden});
@@ -283,8 +290,8 @@ Stmt start_state(const Recurrent& n, const Tensor& state, size_t initial, const 
   });
 }
 
-// Runs `step` for every direction and time; results[0] is y, the others are states. Directions run
-// at the same time; a single one divides the rows of its products among threads where that pays.
+// Runs `step` for every direction and time; results[0] is y, the others are states. The rows of
+// products are divided among threads where that pays, or else the directions.
 Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const Recurrent& n,
                           Types out,
                           const std::function<Stmt(const StepExpr&, const Tensors&)>& step) {
@@ -300,8 +307,9 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
     for (const Tensor& tensor : n.checked_lengths->inputs()) inputs.push_back(tensor);
   }
   const int64_t least = std::max<int64_t>(te::bounds_of(n.batch).lo, 1);  // of the batch
-  const bool is_large = n.gates * n.hidden * n.hidden >= kParallelTerms / least;
-  const LoopKind rows = n.directions == 1 && is_large ? LoopKind::kParallel : LoopKind::kSerial;
+  const int64_t enough = n.directions == 1 ? kParallelTerms : kSharedStepTerms;
+  const bool is_large = n.gates * n.hidden * n.hidden >= enough / least;
+  const LoopKind rows = n.shares_steps && is_large ? LoopKind::kParallel : LoopKind::kSerial;
   return builder.procedure(name, types, inputs, [&](const Tensors& results) {
     auto direction = [&](Expr d) {
       std::vector<Stmt> stmts = {start_state(n, results[1], 4, d)};
@@ -314,8 +322,9 @@ Result<Tensors> run_steps(te::Builder& builder, const std::string& name, const R
       Stmt body = te::make_alloc(n.reset, te::Scope::kWorkspace, te::make_block(std::move(stmts)));
       return te::make_alloc(n.from_h, te::Scope::kWorkspace, body);
     };
+    const bool has_threads = n.directions == 2 && rows == LoopKind::kSerial;
     return te::loop("d", n.directions, direction,
-                    n.directions == 2 ? LoopKind::kParallel : LoopKind::kSerial);
+                    has_threads ? LoopKind::kParallel : LoopKind::kSerial);
   });
 }
 

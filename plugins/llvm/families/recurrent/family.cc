@@ -26,11 +26,13 @@ bool has_recurrent_matrices(const te::Site& site) {
 te::Strategy recurrent_panels(const te::Site& site) {
   te::Strategy out{.name = "panels", .level = kPreferred};
   out.compute =
-      with_open_sizes([direct = site.op->compute, lanes = site.target->lanes(sizeof(float))](
+      with_open_sizes([direct = site.op->compute, lanes = site.target->lanes(sizeof(float)),
+                       shares = strassen::shares_steps(*site.target)](
                           te::Builder& builder, std::span<const Tensor> in, Types types,
                           const Attrs& attrs) -> Result<std::vector<Tensor>> {
         Attrs more = attrs;
         more.set("panel_lanes", lanes);
+        more.set("shares_steps", shares);
         return direct(builder, in, types, more);
       });
   return out;

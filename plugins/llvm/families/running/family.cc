@@ -63,7 +63,7 @@ std::optional<Lines> lines_of(const te::Site& site) {
   out.lanes = site.target->lanes(dtype_size(out.total));
   out.threads = site.target->threads;
   const int64_t elements = out.count(0, out.shape.size());
-  out.is_shared = site.target->threads > 1 && elements >= kLeastWork;
+  out.is_shared = site.target->threads > 1 && (elements >= kLeastWork || site.target->shares_all);
   if (elements == 0 || out.inner() < kLeastLines || out.lanes < 2) return std::nullopt;
   return out;
 }

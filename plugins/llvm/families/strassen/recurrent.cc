@@ -21,9 +21,10 @@ std::optional<Product> input_product_of(const te::Site& site, int64_t block) {
 }
 
 ComputeFn recurrent_compute_of(const te::Site& site, const Product& product) {
-  return [direct = site.op->compute, lanes = site.target->lanes(sizeof(float)), product](
-             te::Builder& builder, std::span<const Tensor> in, Types types,
-             const Attrs& attrs) -> Result<std::vector<Tensor>> {
+  return [direct = site.op->compute, lanes = site.target->lanes(sizeof(float)),
+          shares = shares_steps(*site.target),
+          product](te::Builder& builder, std::span<const Tensor> in, Types types,
+                   const Attrs& attrs) -> Result<std::vector<Tensor>> {
     const int64_t rows = *te::as_int(in[1].shape()[1]);
     auto matrix = [&](const Expr& j, const Expr& k, const Expr& b) {
       const Expr column = j * product.block + b;
@@ -33,6 +34,7 @@ ComputeFn recurrent_compute_of(const te::Site& site, const Product& product) {
     operands[1] = add_product(builder, product, in[0], matrix);
     Attrs more = attrs;
     more.set("panel_lanes", lanes);
+    more.set("shares_steps", shares);
     more.set("has_input_products", true);
     return direct(builder, operands, types, more);
   };

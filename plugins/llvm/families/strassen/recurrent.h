@@ -12,6 +12,9 @@ namespace byoc::llvm_plugin::strassen {
 /// one would spread to steps of another.
 std::optional<Product> input_product_of(const te::Site& site, int64_t block);
 
+/// Returns whether threads share the steps of nets of two directions, rather than take one each.
+inline bool shares_steps(const te::Target& target) { return target.threads > 2; }
+
 /// Returns the compute of the net with the stages of `add_product` before its steps, whose
 /// products have their matrix in panels for vectors of the target.
 ComputeFn recurrent_compute_of(const te::Site& site, const Product& product);

@@ -81,9 +81,12 @@ TEST(SharedWork, OfFewIterationsHasABusiestWorker) {  // 5 long ones on 4 worker
 }
 
 TEST(LeastShare, IsTheWholeLoopWhereSharingCostsMore) {
-  EXPECT_DOUBLE_EQ(least_share(100, 4), 100) << "100 cycles";
-  EXPECT_DOUBLE_EQ(least_share(100, 4 * 300), 10) << "30,000 cycles suffice for ten workers";
-  EXPECT_LT(1024 * least_share(1e6, 1e6), 1e6) << "2.5e11 cycles are worth a thousand workers";
+  EXPECT_DOUBLE_EQ(least_share(100, 4, kUnits), 100) << "100 cycles";
+  EXPECT_DOUBLE_EQ(least_share(100, 4 * 300, kUnits), 10)
+      << "30,000 cycles suffice for ten workers";
+  EXPECT_LT(1024 * least_share(1e6, 1e6, kUnits), 1e6)
+      << "2.5e11 cycles are worth a thousand workers";
+  EXPECT_DOUBLE_EQ(least_share(100, 4, {.shares_all = true}), 1) << "for tests";
 }
 
 }  // namespace

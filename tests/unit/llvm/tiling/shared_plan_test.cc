@@ -136,6 +136,43 @@ TEST(SharedImagePlan, IsThePlanItselfOnOneThreadAndForShortSums) {
   }
 }
 
+// Products of BERT, GPT-2 and ViT, with constant matrices in panels of columns.
+Sums product(int64_t rows, int64_t k, int64_t n, const te::Target& target) {
+  const int64_t block = 2 * target.lanes(4);
+  Sums out{.o = n / block, .units = rows, .c = k / 8, .taps = 8, .lanes = block, .registers = 2};
+  out.block_bytes = out.taps * 4, out.row_bytes = k * 4;
+  out.is_flat = true, out.may_join_blocks = false;
+  return out;
+}
+constexpr std::pair<int64_t, int64_t> kMatrices[] = {
+    {768, 768}, {768, 2304}, {768, 3072}, {3072, 768}, {1024, 256}};
+
+// The plan is made for the usual sizes, and a run may have few rows: one panel of rows.
+TEST(PlanOfSharedColumns, GivesEachThreadAsManyColumnsOfFewRows) {
+  for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+    for (const uint32_t threads : {2u, 4u}) {
+      const te::Target target = target_of(cpu, threads);
+      for (const auto& [k, n] : kMatrices) {
+        const Sums sums = product(128 * 128, k, n, target);
+        const Plan plan = plan_of_shared_columns(sums, best_plan(sums, target), target);
+        for (const int64_t rows : {1, 16, 64, 128}) {
+          EXPECT_LE(slowest_of(product(rows, k, n, target), plan, threads), 1.15)
+              << cpu << ": " << rows << " rows, " << k << " by " << n << " on " << threads;
+        }
+      }
+    }
+  }
+}
+
+TEST(PlanOfSharedColumns, IsThePlanItselfOnOneThreadAndOfFewerTilesThanThreads) {
+  for (const auto& [n, threads] : {std::pair(768, 1u), std::pair(64, 4u)}) {
+    const te::Target target = target_of("x86-64-v4", threads);
+    const Sums sums = product(128, 768, n, target);
+    const Plan plan = {{7, 1}, sums.c, sums.o, sums.units};
+    EXPECT_EQ(point_of(sums, plan_of_shared_columns(sums, plan, target)), point_of(sums, plan));
+  }
+}
+
 TEST(SharedRowParts, AreTheFewestThatThreadsDivideEvenly) {
   EXPECT_EQ(shared_row_parts(24, 14, 1, 2), 2);  // each has 7 rows of all channels
   EXPECT_EQ(shared_row_parts(24, 56, 1, 4), 4);
