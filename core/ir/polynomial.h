@@ -68,7 +68,7 @@ class Polynomial {
   }
 
   /// Returns the quotients, "div(T,2)", that are a term by themselves, with their counts. Takes no
-  /// time for other terms: each step of an evaluation asks.
+  /// time for other terms: each step of an evaluation calls it.
   std::vector<std::pair<std::string, int64_t>> single_quotients() const {
     std::vector<std::pair<std::string, int64_t>> out;
     for (auto at = terms_.lower_bound({kQuotient}); at != terms_.end(); ++at) {
