@@ -90,9 +90,8 @@ std::optional<Polynomial> polynomial_of(std::string_view text);
 // Returns the bounds of a number and a multiple of a remainder: H - 2 * div(H, 2) is 0 or 1, which
 // does not follow from the intervals of its terms.
 std::optional<Interval> remainder_bounds(const Polynomial& sum) {
-  for (const auto& [factor, count] : sum.single_factors()) {
+  for (const auto& [factor, count] : sum.single_quotients()) {
     const size_t comma = factor.rfind(',');
-    if (!factor.starts_with("div(") || comma == std::string::npos) continue;
     const std::string_view divisor(factor.data() + comma + 1, factor.size() - comma - 2);
     int64_t n = 0;
     std::from_chars(divisor.data(), divisor.data() + divisor.size(), n);

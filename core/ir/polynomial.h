@@ -67,11 +67,14 @@ class Polynomial {
     return out;
   }
 
-  /// Returns the texts that are a term by themselves, with their counts.
-  std::map<std::string, int64_t> single_factors() const {
-    std::map<std::string, int64_t> out;
-    for (const auto& [factors, count] : terms_) {
-      if (factors.size() == 1) out.emplace(factors[0], count);
+  /// Returns the quotients, "div(T,2)", that are a term by themselves, with their counts. Takes no
+  /// time for other terms: each step of an evaluation calls it.
+  std::vector<std::pair<std::string, int64_t>> single_quotients() const {
+    std::vector<std::pair<std::string, int64_t>> out;
+    for (auto at = terms_.lower_bound({kQuotient}); at != terms_.end(); ++at) {
+      const auto& [factors, count] = *at;
+      if (!factors[0].starts_with(kQuotient)) break;
+      if (factors.size() == 1) out.emplace_back(factors[0], count);
     }
     return out;
   }
@@ -130,6 +133,7 @@ class Polynomial {
   }
 
  private:
+  static constexpr const char* kQuotient = "div(";
   std::map<std::vector<std::string>, int64_t> terms_;  // by factors; no count is 0
 };
 

@@ -9,6 +9,7 @@ complete or not there; and the command works afterwards with the same cache. Pri
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -16,13 +17,14 @@ import time
 from commands import COMMANDS, Place, digest, is_crash
 
 KINDS = ("eio", "enospc", "short", "full", "vanish")
+LINKER = "byoc-link-"                                      # the folders of its files
 
 
-def calls_of(place, words, shim):
-    """The most calls of one process of the command, and its workers, that count."""
+def calls_of(place, words, shim, under):
+    """The most calls on files below `under` of one process of the command, and its workers."""
     count = place.folder / "count"
     count.unlink(missing_ok=True)
-    ran = place.run(words, LD_PRELOAD=shim, FAIL_UNDER=str(place.folder), FAIL_COUNT=str(count))
+    ran = place.run(words, LD_PRELOAD=shim, FAIL_UNDER=under, FAIL_COUNT=str(count))
     assert ran.returncode == 0, ran.stderr
     most = max(map(int, count.read_text().split()), default=0) if count.exists() else 0
     count.unlink(missing_ok=True)
@@ -42,19 +44,19 @@ def fault_of(place, name, words, output, ran):
         return f"{wrong} ({first})"
     if ran.returncode == 0 and not (place.folder / output).exists():
         return f"ended with 0 and wrote nothing: {first}"
-    left = [path for path in place.left() if ".tmp-" in path]
+    left = [path for path in place.left() if ".tmp" in path or LINKER in path]
     return f"leaves {left}" if left else None
 
 
-def try_kind(place, name, kind, total, options):
+def try_kind(place, name, kind, total, options, under):
     words, output = COMMANDS[name]
     step = max(1, total // options.most) if options.most else 1
     faults, refused, tried, errors = [], 0, 0, set()
     for at in range(1, total + 1, step):
-        place.clean(keeps_cache=kind != "vanish")
+        place.clean(keeps_cache=kind != "vanish" and under != LINKER)
         if kind == "vanish":
             (place.folder / "cache").mkdir()
-        more = dict(LD_PRELOAD=options.shim, FAIL_UNDER=str(place.folder), FAIL_AT=str(at), FAIL_HOW=kind,
+        more = dict(LD_PRELOAD=options.shim, FAIL_UNDER=under, FAIL_AT=str(at), FAIL_HOW=kind,
                     FAIL_GONE=str(place.folder / "cache"))
         try:
             ran = place.run(words, **more)
@@ -68,6 +70,8 @@ def try_kind(place, name, kind, total, options):
             faults.append(f"{name}, {kind} at {at}: {fault}")
         for path in place.folder.glob("out/*.tmp-*"):
             path.unlink()
+        for path in place.folder.glob(LINKER + "*"):
+            shutil.rmtree(path)
     place.clean()
     ran = place.run(words)
     if ran.returncode != 0:
@@ -116,12 +120,19 @@ def main():
         if options.only and name != options.only:
             continue
         place.clean()
-        total = calls_of(place, words, options.shim)
+        total = calls_of(place, words, options.shim, str(place.folder))
         for kind in KINDS:
             if options.kind in (None, kind):
-                faults += try_kind(place, name, kind, total, options)
+                faults += try_kind(place, name, kind, total, options, str(place.folder))
         if options.kind is None:
             faults += try_folders(place, name)
+    if options.only in (None, "compile"):                  # LLVM's linker alone, with more of its calls
+        place.clean(keeps_cache=False)
+        words, _ = COMMANDS["compile"]
+        total = calls_of(place, words, options.shim, LINKER)
+        options.most *= 2
+        for kind in ("eio", "full"):
+            faults += try_kind(place, "compile", kind, total, options, LINKER)
     if digest(place.folder / "good.byoc") != good:
         faults.append("an input has been changed")
     print("\n".join(faults) or f"nothing is lost ({time.monotonic() - begin:.0f} s)")

@@ -11,8 +11,10 @@ import onnx
 from onnx import TensorProto, helper
 
 from hostile_forms import form_kinds
+from hostile_growth import growth_forms
 from hostile_numbers import number_forms
 from hostile_ops import op_kinds
+from hostile_scopes import scope_forms
 from hostile_shapes import B, F, HUGE, I, LEAST, S, U8, bodies, field, graph, info, model, node, scalar, tensor, varint
 
 
@@ -307,3 +309,5 @@ def kinds():
     yield from op_kinds()
     yield from form_kinds()
     yield from number_forms()
+    yield from scope_forms()
+    yield from growth_forms()

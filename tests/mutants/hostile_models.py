@@ -7,21 +7,15 @@ no hang, no defect of byoc. Prints one line per model that is not, and the slugs
 """
 import argparse
 import itertools
-import os
 import re
-import resource
-import shutil
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 from onnx import TensorProto, helper
 
 from hostile_kinds import kinds
+from hostile_runner import Runner
 from hostile_shapes import F, HUGE, I, field, info, model, node, tensor
-
-SECONDS, BYTES = 10, 2 << 30
 
 
 def with_ints(op, values, *before, dtype=I, **attributes):
@@ -301,79 +295,6 @@ def chain_of(count):
     return base.SerializeToString() + field(7, nodes + rest)
 
 
-def processor_seconds():
-    """The time of all children so far, which other programs on the machine do not change."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def limit(is_sanitized):
-    if not is_sanitized:                    # sanitizers reserve more than any machine has
-        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    most = (12 if is_sanitized else 2) * SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def fault_of(ran, seconds, may_compile):
-    first = (ran.stderr.strip().splitlines() or ["no text"])[0][:200]
-    if ran.returncode < 0 or ran.returncode > 2:
-        return f"ends with {ran.returncode}: {ran.stderr[-300:]}"
-    if ran.returncode == 0 and not may_compile:
-        return f"is compiled: {first}"
-    if ran.returncode != 0 and "error[" not in ran.stderr:
-        return f"has no named error: {first}"
-    if any(ord(c) < 32 and c not in "\n\t" for c in ran.stderr):
-        return f"prints control characters: {first!r}"
-    return f"takes {seconds:.0f} s: {first}" if seconds > SECONDS else None
-
-
-class Runner:
-    """Compiles models in a folder with files that external data could name."""
-
-    def __init__(self, options):
-        self.options, self.folder, self.inside = options, options.folder, options.folder / "models"
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.inside.mkdir(parents=True)
-        (self.folder / "secret.bin").write_bytes(bytes(24))
-        (self.inside / "short.bin").write_bytes(bytes(8))
-        (self.inside / "link.bin").symlink_to(self.folder / "secret.bin")
-        (self.inside / "up").symlink_to("..")
-        (self.inside / "zero").symlink_to("/dev/zero")
-        os.mkfifo(self.inside / "fifo")
-        (self.inside / "a").mkdir()
-        self.is_sanitized = "asan" in options.build.name or "fuzz" in options.build.name
-        self.env = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), BYOC_TUNING_PATH="", BYOC_BUG="0")
-        self.faults, self.slugs, self.slowest = [], Counter(), []
-
-    def compile(self, name, content, may_compile):
-        name = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:80]
-        path = self.inside / f"{name}.onnx"
-        path.write_bytes(content if isinstance(content, bytes) else content.SerializeToString())
-        begin = processor_seconds()
-        words = [self.options.build / "bin/byoc", "compile", path, "-o", self.folder / "out.byoc"]
-        if self.options.compiler:
-            words += ["--compiler", self.options.compiler]
-        try:
-            ran = subprocess.run(words, env=self.env, capture_output=True, text=True, errors="replace", timeout=60 * SECONDS, check=False,
-                                 preexec_fn=lambda: limit(self.is_sanitized))
-        except subprocess.TimeoutExpired:
-            self.note(f"{name} does not end")
-            return
-        seconds = processor_seconds() - begin
-        self.slowest = sorted([*self.slowest, (seconds, name)], reverse=True)[:5]
-        fault = fault_of(ran, seconds / (6 if self.is_sanitized else 1), may_compile)
-        if fault:
-            self.note(f"{name} {fault}")
-        else:
-            path.unlink()
-        self.slugs["compiled" if ran.returncode == 0 else ran.stderr.partition("error[")[2].partition("]")[0]] += 1
-
-    def note(self, fault):
-        self.faults.append(fault)
-        print(fault, flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser()
     for name in ("build", "folder"):
@@ -381,6 +302,7 @@ def main():
     parser.add_argument("--only", default="", help="the models with such a name, a regular expression")
     parser.add_argument("--every", type=int, default=1, help="of hostile_kinds.py: only each N-th model")
     parser.add_argument("--first", type=int, default=0, help="of hostile_kinds.py: begins with the N-th")
+    parser.add_argument("--run", action="store_true", help="also runs what is compiled, with random inputs and 3 for open sizes")
     parser.add_argument("--compiler", default="json", help="the plugins; empty: as byoc chooses them")
     options = parser.parse_args()
     runner = Runner(options)
@@ -388,7 +310,7 @@ def main():
     for name, content, may_compile in itertools.chain(models() if options.first == 0 else [], many):
         if re.fullmatch(options.only or ".*", name, re.DOTALL):
             runner.compile(name, chain_of(200000) if name == "million_nodes" else content, may_compile)
-    print(f"{sum(runner.slugs.values())} models:", ", ".join(f"{slug} {n}" for slug, n in runner.slugs.most_common()))
+    print(f"{runner.models} models:", ", ".join(f"{slug} {n}" for slug, n in runner.slugs.most_common()))
     print("slowest:", *(f"{name} {seconds:.1f} s," for seconds, name in runner.slowest))
     print(f"{len(runner.faults)} faults" if runner.faults else "each is refused by name, or compiled where that is right")
     return bool(runner.faults)

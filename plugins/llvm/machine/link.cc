@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -62,19 +63,17 @@ class PrivateFolder {
             bytes, " bytes free; set TMPDIR to one"));
   }
   ~PrivateFolder() {
-    for (const std::string& file : files_) ::unlink(file.c_str());
-    if (!path_.empty()) ::rmdir(path_.c_str());
+    std::error_code unused;  // lld leaves temporary files where it cannot write its output
+    if (!path_.empty()) std::filesystem::remove_all(path_, unused);
   }
-  std::string file(const std::string& name) {
+  std::string file(const std::string& name) const {
     BYOC_CHECK(!path_.empty() && name.find('/') == std::string::npos, "the file ", name,
                " is not in the folder ", path_);
-    files_.push_back(path_ + "/" + name);
-    return files_.back();
+    return path_ + "/" + name;
   }
 
  private:
   std::string path_;
-  std::vector<std::string> files_;
 };
 
 /// Writes without write_file's sync, because the file is of no use after a crash.
