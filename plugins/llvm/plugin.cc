@@ -367,8 +367,7 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
                             std::vector<KernelConstants>& constants) const {
   if (compat(saved.packing.compat) == 1)
     throw sdk::Error(BYOC_FAILED_PRECONDITION,
-                     "the code for the module's packed constants is for another processor; compile "
-                     "the model again");
+                     "its packed constants are for another processor; compile the model again");
   std::vector<sdk::Held> held;
   std::vector<ConstantInputs> inputs;
   for (const Signature& function : saved.functions) {
@@ -386,9 +385,8 @@ void LlvmPlugin::pack_again(const byoc_load& load, const SavedModule& saved,
     throw sdk::Error(BYOC_DATA_LOSS, "the saved module is cut short or changed");
   auto made = value_of(run_constants(saved.packing.code, inputs));
   size_t next = 0;
-  for (size_t f = 0; f < constants.size(); ++f) {
+  for (size_t f = 0; f < constants.size(); ++f)
     if (saved.functions[f].packed_from) constants[f].packed = std::move(made[next++]);
-  }
 }
 
 std::unique_ptr<sdk::Module> LlvmPlugin::load_module(const byoc_load& load) {

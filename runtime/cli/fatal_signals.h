@@ -4,8 +4,8 @@
 namespace byoc::cli {
 
 /// Installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. Inside a call of a plugin
-/// they print the plugin, the slot and the function on stderr before the process ends. A plugin that
-/// calls exit or quick_exit is reported likewise, and the exit code is 1; _exit cannot be seen.
+/// they print the plugin, the slot and the function on stderr before the process ends. A call of
+/// exit or quick_exit there is reported likewise, and the exit code is 1; _exit cannot be seen.
 /// Elsewhere signals do what they did before. The calling thread gets a separate stack for the
 /// handlers, so that its stack overflows are reported as well. For commands only: handlers
 /// belong to the whole process.
