@@ -293,15 +293,48 @@ void add_root_ops(const PatternNode& node, std::vector<std::string>& out) {
   }
 }
 
-void add_same_names(const PatternNode& node, std::unordered_set<std::string>& out) {
+using Names = std::unordered_set<std::string>;
+
+// Adds what `from` captures to `into`, the smaller to the larger. Names of both are an error unless
+// only one of the two matches.
+Status add_captures(Names from, bool are_alternatives, const std::string& path, Names& into) {
+  if (from.size() > into.size()) std::swap(from, into);
+  for (const std::string& name : from) {
+    if (into.insert(name).second || are_alternatives) continue;
+    return syntax(path, cat("the name \"", name, "\" is captured twice; {\"same\": \"", name,
+                            "\"} matches the value that has it"));
+  }
+  return {};
+}
+
+// Returns the names that a pattern captures. Errors: one that two values of a match have.
+Result<Names> captures_of(const PatternNode& node, const std::string& path) {
+  Names out;
+  const bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
+  const bool are_alternatives = std::holds_alternative<PatternNode::OneOf>(node.kind);
+  const bool is_repeat = std::holds_alternative<PatternNode::Repeat>(node.kind);
+  const std::span<const PatternNode> parts = parts_of(node);
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const std::string here = is_op              ? cat(path, "/args/", k)
+                             : are_alternatives ? cat(path, "/one_of/", k)
+                             : k == 1           ? cat(path, "/on")
+                             : is_repeat        ? cat(path, "/repeat")
+                                                : cat(path, "/optional");
+    BYOC_TRY(Names names, captures_of(parts[k], here));
+    BYOC_TRY_STATUS(add_captures(std::move(names), are_alternatives, here, out));
+  }
+  if (!node.as.empty()) BYOC_TRY_STATUS(add_captures({node.as}, false, path, out));
+  return out;
+}
+
+void add_same_names(const PatternNode& node, Names& out) {
   if (auto* same = std::get_if<PatternNode::Same>(&node.kind)) out.insert(same->as);
   for (const PatternNode& part : parts_of(node)) add_same_names(part, out);
 }
 
 // Numbers the nodes from the root down and sets is_read_again. `again`: the value at `node` is
 // captured by a node above it and read elsewhere in the pattern.
-void number(PatternNode& node, const std::unordered_set<std::string>& same_names, bool again,
-            uint32_t& next) {
+void number(PatternNode& node, const Names& same_names, bool again, uint32_t& next) {
   node.id = next++;
   node.is_read_again = again || (!node.as.empty() && same_names.contains(node.as));
   bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
@@ -325,7 +358,8 @@ Result<std::shared_ptr<const Pattern::Tree>> parse_tree(std::string_view dag_jso
   tree->min_ops = ops.min;
   tree->max_ops = ops.max;
   if (ops.max == 0) return syntax("pattern", "a pattern needs an op");
-  std::unordered_set<std::string> same_names;
+  BYOC_TRY_STATUS(captures_of(tree->root, "pattern").status());
+  Names same_names;
   add_same_names(tree->root, same_names);
   number(tree->root, same_names, false, tree->num_nodes);
   add_root_ops(tree->root, tree->root_ops);

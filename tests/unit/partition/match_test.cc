@@ -182,6 +182,29 @@ TEST(PatternSyntax, RefusesTestsThatTestNothing) {
   EXPECT_EQ(mistake_of(R"({"op":"relu","rank":[]})"), "`rank` is empty at pattern/rank");
 }
 
+// A plugin finds a captured value by its name, so a match has one value of each name.
+TEST(PatternSyntax, RefusesANameForTwoValuesOfAMatch) {
+  const char* kTwice =
+      R"(the name "x" is captured twice; {"same": "x"} matches the value that has it)";
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true,"as":"x"},{"any":true,"as":"x"}]})"),
+            cat(kTwice, " at pattern/args/1"));
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"const":true,"as":"x"}],"as":"x"})"),
+            cat(kTwice, " at pattern"));
+  EXPECT_EQ(mistake_of(R"({"optional":{"op":"add","args":["$",{"any":true,"as":"x"}]},
+                           "on":{"op":"relu","args":[{"any":true,"as":"x"}]}})"),
+            cat(kTwice, " at pattern/on"));
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true,"as":"x"},
+               {"one_of":[{"op":"relu"},{"op":"tanh","args":[{"any":true,"as":"x"}]}]}]})"),
+            cat(kTwice, " at pattern/args/1"));
+}
+
+TEST(PatternSyntax, AllowsANameInAlternativesOfWhichOneMatches) {
+  EXPECT_EQ(mistake_of(R"({"one_of":[{"op":"relu","args":[{"any":true,"as":"x"}],"as":"y"},
+                                     {"op":"tanh","args":[{"any":true,"as":"x"}],"as":"y"}]})"),
+            "");
+  EXPECT_EQ(mistake_of(kConvBiasPosts), "");
+}
+
 TEST(MatchesAt, AValueMatchedAsInputIsNoOpOfTheMatch) {
   Matched g = graph(
       R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");
