@@ -209,7 +209,9 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) 
   for (const std::string& text : flags.options)
     BYOC_TRY_STATUS(cli::add_plugin_option(text, search));
   BYOC_TRY_STATUS(cli::read_isolation(flags.isolation, search.isolation));
-  return PluginSet::load(search);
+  auto plugins = PluginSet::load(search);
+  BYOC_TRY_STATUS(cli::check_isolated_plugins(*plugins, flags.isolation));
+  return plugins;
 }
 
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) {
@@ -219,8 +221,6 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) 
   return plugins;
 }
 
-Status load_libraries(const ModelOptions& options) {
-  constexpr OptionKey<option::Texts> kFiles{"pass-library"};
 namespace {
 
 /// Warns of the patterns that are left out, of the plugins that are offered ops.
@@ -242,6 +242,8 @@ void warn_left_out(const PluginSet& plugins, const std::vector<std::string>& com
 
 }  // namespace
 
+Status load_libraries(const ModelOptions& options) {
+  constexpr OptionKey<option::Texts> kFiles{"pass-library"};
   for (const std::string& file : options[kFiles]) BYOC_TRY_STATUS(extend::load_library(file));
   return {};
 }
@@ -251,9 +253,9 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   BuildOptions out;
   BYOC_TRY_STATUS(apply(options.values, out));
   BYOC_TRY(out.plugins, load_plugins(options.plugins()));
+  warn_left_out(*out.plugins, out.compilers);
   out.cancel = options.cancel != nullptr ? options.cancel : installed_cancellation();
   BYOC_TRY_STATUS(check_places(options, out.compilers));
-  warn_left_out(*out.plugins, out.compilers);
   BYOC_TRY_STATUS(use_tuning_logs(options, out));
   return out;
 }

@@ -107,6 +107,27 @@ TEST(NamedPlugins, ThatRunNothingAreNamedInAWarning) {
   EXPECT_EQ(byoc("run " + model + cat(" --plugin ", a, " --compiler a,json")).err, "");
 }
 
+// A misspelt plugin would run in the process of the command.
+TEST(NamedPlugins, OfIsolationMustBeThere) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), artifact = byoc.file("m.byoc");
+  const std::string compile = "compile " + model + " --compiler json -o " + artifact;
+  for (const std::string& command : {compile, "run " + model, std::string("plugins")}) {
+    Ran ran = byoc(command + " --isolate-plugin jsno");
+    EXPECT_EQ(ran.code, 1) << command << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("no plugin \"jsno\"; did you mean \"json\"?")) << command;
+    EXPECT_THAT(ran.err, testing::ContainsRegex("--isolate-plugin jsno.*found: .*onednn"))
+        << command;
+  }
+  EXPECT_EQ(byoc(compile + " --isolate-plugin json").code, 0);
+  const Byoc byoc_run(cat(BYOC_BUILD_DIR, "/bin/byoc-run"));
+  EXPECT_EQ(byoc_run(artifact + " --isolate-plugin json").code, 0);
+  EXPECT_EQ(byoc_run(artifact + " --isolate-plugin onednn").code, 0) << "it is there, unused";
+  Ran ran = byoc_run(artifact + " --isolate-plugin jsno");
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("no plugin \"jsno\"; did you mean \"json\"?"));
+}
+
 TEST(Models, ThatAreMissingAreReportedWithTheNearestName) {
   Byoc byoc;
   byoc.write("net.onnx", "");
