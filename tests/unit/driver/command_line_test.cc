@@ -128,6 +128,41 @@ TEST(NamedPlugins, OfIsolationMustBeThere) {
   EXPECT_THAT(ran.err, HasSubstr("no plugin \"jsno\"; did you mean \"json\"?"));
 }
 
+TEST(NamedPlugins, OfAListAreAllNamed) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  for (const char* list : {"onednn,,json", ",json", "json,"}) {
+    Ran ran = byoc("run " + model + " --compiler " + list);
+    EXPECT_EQ(ran.code, 2) << list;
+    EXPECT_THAT(ran.err, HasSubstr(cat("--compiler ", list, ": an id is missing beside a comma")));
+  }
+}
+
+TEST(NamedPlugins, OfAFallbackMustBeOthers) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  const std::string a = cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so");
+  const std::string compile = "compile " + model + a + " -o " + byoc.file("m.byoc");
+  EXPECT_THAT(byoc(compile + " --compiler json --fallback json").err,
+              HasSubstr("warning: the fallback is of no use: when json is gone"));
+  EXPECT_EQ(byoc(compile + " --compiler a --fallback json").err, "");
+}
+
+TEST(Models, ThatAreEmptyAreCalledSo) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("print " + byoc.write("e.ir", "")).err,
+              HasSubstr("error[no-entry]: the module is empty: it has no function"));
+}
+
+TEST(Outputs, InAFolderThatIsMissingHaveACure) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), folder = byoc.file("none");
+  Ran ran = byoc("compile " + model + " --compiler json -o " + folder + "/m.byoc");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err,
+              HasSubstr("\n  help: there is no folder " + folder + ": mkdir -p " + folder));
+}
+
 TEST(Models, ThatAreMissingAreReportedWithTheNearestName) {
   Byoc byoc;
   byoc.write("net.onnx", "");
