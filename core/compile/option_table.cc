@@ -25,6 +25,19 @@ Texts split_list(const Texts& texts) {
   return out;
 }
 
+/// Reads a list of ids into `to`. Errors: slug "usage" for an id that is missing.
+Status read_ids(std::string_view flag, const OptionValue& value, std::vector<std::string>& to) {
+  for (const std::string& text : std::get<Texts>(value)) {
+    const bool is_missing =
+        text.starts_with(',') || text.ends_with(',') || text.find(",,") != text.npos;
+    if (is_missing)
+      return usage(cat(flag, " ", text, ": an id is missing beside a comma"))
+          .with_help(cat("list ids as in ", flag, " onednn,llvm"));
+  }
+  to = split_list(std::get<Texts>(value));
+  return {};
+}
+
 /// Sets a member of BuildOptions.
 template <auto member>
 Status set_member(const OptionValue& value, BuildOptions& to) {
@@ -37,13 +50,11 @@ OptionValue get_member(const BuildOptions& from) {
 }
 
 Status set_compilers(const OptionValue& value, BuildOptions& to) {
-  to.compilers = split_list(std::get<Texts>(value));
-  return {};
+  return read_ids("--compiler", value, to.compilers);
 }
 
 Status set_fallback(const OptionValue& value, BuildOptions& to) {
-  to.fallback = split_list(std::get<Texts>(value));
-  return {};
+  return read_ids("--fallback", value, to.fallback);
 }
 
 Status set_level(const OptionValue& value, BuildOptions& to) {

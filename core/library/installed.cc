@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "byoc/base/json.h"
+#include "byoc/pass/pattern.h"
 #include "byoc/plugins.h"
 #include "runtime/cli/output.h"
 
@@ -30,8 +31,11 @@ Json origin_json(const PluginSet& set, const std::string& id, const std::string&
 Json plugin_json(const PluginSet& set, const Plugin& plugin) {
   Json patterns = Json::array();
   for (const PluginPattern& pattern : plugin.patterns()) {
-    patterns.push_back({{"name", pattern.name}, {"priority", pattern.priority}});
+    patterns.push_back(
+        {{"name", pattern.name}, {"priority", pattern.priority}, {"left_out", nullptr}});
   }
+  for (const LeftOutPattern& one : left_out_patterns(plugin))
+    patterns[one.index]["left_out"] = one.why;
   Json json = {{"id", plugin.id()}, {"version", plugin.version()}, {"priority", plugin.priority()}};
   for (const PluginFlagName& row : kFlags)
     json[std::string(row.name)] = (plugin.flags() & row.flag) != 0;
@@ -128,6 +132,8 @@ Result<ListedPlugins> list_plugins(const PluginFlags& flags) {
   for (const auto& plugin : out.set->all()) {  // by priority
     if (plugin->is_default_codegen()) out.defaults.push_back(plugin->id());
     else if (plugin->priority() >= 0) out.compilers.push_back(plugin->id());
+    for (LeftOutPattern& one : left_out_patterns(*plugin))
+      out.left_out.push_back({cat(plugin->id(), ".", one.name), std::move(one.why)});
   }
   out.absent = absent_plugins(*out.set);
   out.devices = examine_devices(*out.set);
@@ -177,6 +183,11 @@ Result<Examined> examine(const PluginFlags& flags, uint64_t min_free_mib) {
                         cat("BYOC_MACHINE cannot be used: ", speed.status().to_string()),
                         "name a file such as those of share/byoc/machines, or unset it"});
   examine_plugins(*examined.plugins, findings);
+  for (const auto& plugin : examined.plugins->all()) {
+    for (const LeftOutPattern& one : left_out_patterns(*plugin))
+      findings.push_back({Finding::kProblem, "plugins", left_out_text(*plugin, one),
+                          "correct it (docs/patterns.md), or install a plugin for this byoc"});
+  }
   examined.openmp = examine_openmp(*examined.plugins, findings);
   examined.devices = examine_devices(*examined.plugins);  // opens plugins, so after openmp
   examined.caches = examine_caches(findings);

@@ -24,6 +24,7 @@ struct ListedPlugins {
   std::vector<std::string> defaults;   // the default codegens
   std::vector<AbsentPlugin> absent;
   std::vector<PluginDevices> devices;
+  std::vector<std::pair<std::string, std::string>> left_out;  // patterns, "id.name", and why
 };
 
 /// Searches for plugins. Options of plugins are not checked: PluginSet::check_options does that.

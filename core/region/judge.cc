@@ -115,6 +115,20 @@ Function opened_composite(const Function& function, uint32_t node, const Functio
 
 }  // namespace
 
+std::vector<LeftOutPattern> left_out_patterns(const Plugin& plugin) {
+  std::vector<LeftOutPattern> out;
+  for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
+    const Status status = Pattern::parse(plugin.patterns()[k].dag_json).status();
+    const std::string place = status.where().empty() ? "" : cat(" at ", status.where());
+    if (!status.ok()) out.push_back({k, plugin.patterns()[k].name, status.message() + place});
+  }
+  return out;
+}
+
+std::string left_out_text(const Plugin& plugin, const LeftOutPattern& pattern) {
+  return cat("the pattern \"", pattern.name, "\" of ", plugin.id(), " is left out: ", pattern.why);
+}
+
 std::string composite_name(const Plugin& plugin, const PluginPattern& pattern) {
   std::string prefix = plugin.id() + ".";
   return pattern.name.starts_with(prefix) ? pattern.name : prefix + pattern.name;
@@ -124,19 +138,12 @@ namespace {
 
 PatternTable parse_patterns(const Plugin& plugin, const PassContext& context) {
   PatternTable table;
+  for (const LeftOutPattern& one : left_out_patterns(plugin))
+    context.remark({Report::Remark::kNote, plugin.id(), one.name, {}, left_out_text(plugin, one)});
   for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
     const PluginPattern& row = plugin.patterns()[k];
     Result<Pattern> pattern = Pattern::parse(row.dag_json);
-    if (!pattern.ok()) {
-      context.remark({Report::Remark::kNote,
-                      plugin.id(),
-                      row.name,
-                      {},
-                      cat("pattern \"", row.name, "\" cannot be read and is left out: ",
-                          pattern.status().message(), " at ", pattern.status().where())});
-      continue;
-    }
-    table.lists_single_ops |= pattern->min_ops() == 1;
+    if (!pattern.ok()) continue;
     collect_ops(pattern->tree().root, table.ops);
     for (const std::string& op : pattern->root_ops()) {
       table.by_root[op].push_back(static_cast<uint32_t>(table.rows.size()));
@@ -331,7 +338,9 @@ const Verdict& Judge::no_pattern_for(const Plugin& plugin, const OpDef& op) {
     at->second.reason = cat("its patterns have ", op.name,
                             " only inside larger matches, and the op is in none of those");
   } else if (is_new) {
-    at->second.reason = cat("it has no pattern for ", op.name);
+    const bool lacks_some = table(plugin).rows.size() < plugin.patterns().size();
+    at->second.reason =
+        cat("it has no pattern for ", op.name, lacks_some ? " among those that can be read" : "");
   }
   return at->second;
 }
@@ -397,9 +406,8 @@ bool matches_alone(const Pattern& pattern, const Function& function, const UseCo
 
 const Verdict& Judge::takes_op(const Plugin& plugin, const Function& function,
                                const UseCounts& uses, uint32_t node) {
-  const PatternTable& patterns = table(plugin);
-  if (!patterns.lists_single_ops && patterns.rows.empty())
-    return (*this)(plugin, BYOC_NO_PATTERN, function, node);
+  const PatternTable& patterns = table(plugin);  // also for its remarks
+  if (plugin.patterns().empty()) return (*this)(plugin, BYOC_NO_PATTERN, function, node);
   const OpDef& op = *std::get<Call>(function.nodes[node].kind).op;
   auto rows = patterns.by_root.find(op.name);
   if (rows == patterns.by_root.end()) return no_pattern_for(plugin, op);

@@ -13,7 +13,8 @@
 
 namespace byoc {
 
-/// A plugin's parsed patterns. Patterns that do not parse are left out; the report has a remark.
+/// A plugin's parsed patterns. Patterns that do not parse are left out; the report has a remark. A
+/// plugin whose patterns are all left out takes nothing: it is none without patterns.
 struct PatternTable {
   struct Row {
     uint32_t index;  // in Plugin::patterns()
@@ -23,7 +24,6 @@ struct PatternTable {
   /// Rows whose root may be that op, by the priority of their patterns.
   std::unordered_map<std::string, std::vector<uint32_t>> by_root;
   std::unordered_set<std::string> ops;  // every op that some row names, at its root or inside
-  bool lists_single_ops = false;        // some pattern can match one op alone
 };
 
 /// Parsed patterns and verdicts of the plugins of one compilation, shared by its functions and

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "byoc/base/json.h"
+#include "byoc/base/nearest.h"
 #include "core/region/pattern_tree.h"
 
 namespace byoc {
@@ -28,6 +29,26 @@ Result<AttrValue> read_value(const Json& json, const std::string& path) {
   if (all([](const Json& j) { return j.is_number(); })) return AttrValue(json.get<Floats>());
   if (all([](const Json& j) { return j.is_string(); })) return AttrValue(json.get<Strings>());
   return syntax(path, "a list must have values of one kind");
+}
+
+/// Refuses a member that is none of `known`: without it the pattern would match more than is meant.
+Status check_members(const Json& json, const std::string& path,
+                     std::initializer_list<const char*> known) {
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, value] : json.items()) {
+    if (std::ranges::count(names, name) > 0) continue;
+    std::string hint = did_you_mean(name, names);
+    if (hint.empty()) {
+      for (const std::string& one : names) hint += cat(hint.empty() ? "; known are " : ", ", one);
+    }
+    return syntax(path, cat("unknown member \"", name, "\"", hint));
+  }
+  return {};
+}
+
+Status check_true(const Json& json, const std::string& path, const char* member) {
+  if (json[member] == Json(true)) return {};
+  return syntax(path, cat("`", member, "` must be true"));
 }
 
 class Parser {
@@ -52,6 +73,7 @@ Result<std::vector<AttrTest>> Parser::attr_tests(const Json& json, const std::st
       out.push_back({name, AttrTest::kEquals, {std::move(value)}});
       continue;
     }
+    if (test.empty()) return syntax(here, "a test needs one of in, min, max");
     for (const auto& [key, operand] : test.items()) {
       AttrTest now{name, AttrTest::kEquals, {}};
       if (key == "in") {
@@ -87,6 +109,7 @@ Result<std::vector<PatternNode>> Parser::list(const Json& json, const std::strin
 
 Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bool in_chain) {
   PatternNode::Op out;
+  BYOC_TRY_STATUS(check_members(json, path, {"op", "args", "attrs", "dtype", "rank", "as"}));
   if (!json["op"].is_string()) return syntax(path, "`op` must be a string");
   out.op = json["op"].get<std::string>();
   if (json.contains("args")) {
@@ -95,6 +118,10 @@ Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bo
   }
   if (json.contains("attrs")) {
     BYOC_TRY(out.attrs, attr_tests(json["attrs"], cat(path, "/attrs")));
+  }
+  for (const char* list : {"dtype", "rank"}) {
+    if (json.contains(list) && json[list].empty())
+      return syntax(cat(path, "/", list), cat("`", list, "` is empty"));
   }
   if (json.contains("dtype")) {
     for (const Json& name : json["dtype"]) {
@@ -115,6 +142,8 @@ Result<PatternNode::Op> Parser::op(const Json& json, const std::string& path, bo
 
 Result<PatternNode::Const> Parser::constant(const Json& json, const std::string& path) {
   PatternNode::Const out;
+  BYOC_TRY_STATUS(check_members(json, path, {"const", "value", "rtol", "as"}));
+  BYOC_TRY_STATUS(check_true(json, path, "const"));
   if (json.contains("value")) {
     if (!json["value"].is_number()) return syntax(path, "`value` must be a number");
     out.value = json["value"].get<double>();
@@ -140,6 +169,8 @@ bool takes_dollar(const PatternNode& node) {
 
 Result<PatternNode> Parser::chain(const Json& json, const std::string& path, bool repeat) {
   const char* key = repeat ? "repeat" : "optional";
+  BYOC_TRY_STATUS(repeat ? check_members(json, path, {"repeat", "on", "min", "max", "as"})
+                         : check_members(json, path, {"optional", "on", "as"}));
   if (!json.contains("on")) return syntax(path, cat("`", key, "` needs `on`"));
   BYOC_TRY(PatternNode q, pattern(json[key], cat(path, "/", key), true));
   BYOC_TRY(PatternNode p, pattern(json["on"], cat(path, "/on"), false));
@@ -173,16 +204,20 @@ Result<PatternNode> Parser::pattern(const Json& json, const std::string& path, b
   if (json.contains("op")) {
     BYOC_TRY(out.kind, op(json, path, in_chain));
   } else if (json.contains("any")) {
+    BYOC_TRY_STATUS(check_members(json, path, {"any", "as"}));
+    BYOC_TRY_STATUS(check_true(json, path, "any"));
     out.kind = PatternNode::Any{};
   } else if (json.contains("const")) {
     BYOC_TRY(out.kind, constant(json, path));
   } else if (json.contains("one_of")) {
+    BYOC_TRY_STATUS(check_members(json, path, {"one_of", "as"}));
     BYOC_TRY(auto choices, list(json["one_of"], cat(path, "/one_of"), in_chain));
     if (choices.empty()) return syntax(path, "`one_of` is empty");
     out.kind = PatternNode::OneOf{std::move(choices)};
   } else if (json.contains("optional") || json.contains("repeat")) {
     BYOC_TRY(out, chain(json, path, json.contains("repeat")));
   } else if (json.contains("same")) {
+    BYOC_TRY_STATUS(check_members(json, path, {"same"}));
     if (!json["same"].is_string()) return syntax(path, "`same` must be the name of a capture");
     out.kind = PatternNode::Same{json["same"].get<std::string>()};
   } else {
@@ -258,15 +293,48 @@ void add_root_ops(const PatternNode& node, std::vector<std::string>& out) {
   }
 }
 
-void add_same_names(const PatternNode& node, std::unordered_set<std::string>& out) {
+using Names = std::unordered_set<std::string>;
+
+// Adds what `from` captures to `into`, the smaller to the larger. Names of both are an error unless
+// only one of the two matches.
+Status add_captures(Names from, bool are_alternatives, const std::string& path, Names& into) {
+  if (from.size() > into.size()) std::swap(from, into);
+  for (const std::string& name : from) {
+    if (into.insert(name).second || are_alternatives) continue;
+    return syntax(path, cat("the name \"", name, "\" is captured twice; {\"same\": \"", name,
+                            "\"} matches the value that has it"));
+  }
+  return {};
+}
+
+// Returns the names that a pattern captures. Errors: one that two values of a match have.
+Result<Names> captures_of(const PatternNode& node, const std::string& path) {
+  Names out;
+  const bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
+  const bool are_alternatives = std::holds_alternative<PatternNode::OneOf>(node.kind);
+  const bool is_repeat = std::holds_alternative<PatternNode::Repeat>(node.kind);
+  const std::span<const PatternNode> parts = parts_of(node);
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const std::string here = is_op              ? cat(path, "/args/", k)
+                             : are_alternatives ? cat(path, "/one_of/", k)
+                             : k == 1           ? cat(path, "/on")
+                             : is_repeat        ? cat(path, "/repeat")
+                                                : cat(path, "/optional");
+    BYOC_TRY(Names names, captures_of(parts[k], here));
+    BYOC_TRY_STATUS(add_captures(std::move(names), are_alternatives, here, out));
+  }
+  if (!node.as.empty()) BYOC_TRY_STATUS(add_captures({node.as}, false, path, out));
+  return out;
+}
+
+void add_same_names(const PatternNode& node, Names& out) {
   if (auto* same = std::get_if<PatternNode::Same>(&node.kind)) out.insert(same->as);
   for (const PatternNode& part : parts_of(node)) add_same_names(part, out);
 }
 
 // Numbers the nodes from the root down and sets is_read_again. `again`: the value at `node` is
 // captured by a node above it and read elsewhere in the pattern.
-void number(PatternNode& node, const std::unordered_set<std::string>& same_names, bool again,
-            uint32_t& next) {
+void number(PatternNode& node, const Names& same_names, bool again, uint32_t& next) {
   node.id = next++;
   node.is_read_again = again || (!node.as.empty() && same_names.contains(node.as));
   bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
@@ -290,7 +358,8 @@ Result<std::shared_ptr<const Pattern::Tree>> parse_tree(std::string_view dag_jso
   tree->min_ops = ops.min;
   tree->max_ops = ops.max;
   if (ops.max == 0) return syntax("pattern", "a pattern needs an op");
-  std::unordered_set<std::string> same_names;
+  BYOC_TRY_STATUS(captures_of(tree->root, "pattern").status());
+  Names same_names;
   add_same_names(tree->root, same_names);
   number(tree->root, same_names, false, tree->num_nodes);
   add_root_ops(tree->root, tree->root_ops);

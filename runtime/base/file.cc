@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "byoc/base/folder.h"
@@ -118,7 +119,13 @@ void sync_folder_of(const std::string& path) {
 Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   int fd = -1;
   std::string temporary = make_neighbour(path, fd);
-  if (temporary.empty()) return system_error("cannot create", path, errno);
+  if (temporary.empty()) {
+    const int error = errno;
+    Status status = system_error("cannot create", path, error);
+    if (error != ENOENT) return status;
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return std::move(status).with_help(cat("there is no folder ", folder, ": mkdir -p ", folder));
+  }
   const TemporaryPath removed_on_signals(temporary);
   File file(fd);
   bool written = write_pieces(fd, pieces) && ::fsync(fd) == 0 && file.close() == 0 &&

@@ -15,6 +15,7 @@ namespace {
 struct LoadOptions {
   PluginSearch search = default_plugin_search();
   std::vector<std::string> files;
+  cli::IsolationFlags isolation;
   SessionOptions session;
   bool check = false;
 };
@@ -39,7 +40,7 @@ Result<LoadOptions> load_options(const byoc_options* given) {
     } else if (name == "isolate") {
       out.search.isolation.all = true;
     } else if (name == "isolate-plugin") {
-      add_isolated(value, out.search.isolation);
+      out.isolation.ids.push_back(value);
     } else if (name == "check") {
       out.check = true;
     } else if (name == "no-native") {
@@ -52,6 +53,7 @@ Result<LoadOptions> load_options(const byoc_options* given) {
     }
   }
   out.search.files = out.files;
+  BYOC_TRY_STATUS(cli::read_isolation(out.isolation, out.search.isolation));
   return out;
 }
 
@@ -82,6 +84,7 @@ Result<std::unique_ptr<byoc_session>> new_session(const byoc_program& program, s
   auto out = std::make_unique<byoc_session>();
   out->plugins = PluginSet::load(with.search);
   BYOC_TRY_STATUS(cli::check_named_plugins(*out->plugins, with.files));
+  BYOC_TRY_STATUS(cli::check_isolated_plugins(*out->plugins, with.isolation));
   BYOC_TRY(out->session, Session::load(executable, out->plugins, with.session));
   return out;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cli/named_plugins.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -19,6 +20,34 @@ Status check_named_plugins(const PluginSet& plugins, const std::vector<std::stri
           .with_slug("plugin-refused")
           .with_help(refused.help.empty() ? cat("byoc check-plugin ", file) : refused.help);
     }
+  }
+  return {};
+}
+
+namespace {
+
+/// Returns whether the search has found a plugin of that id, usable or not.
+bool has_found(const PluginSet& plugins, const std::string& id) {
+  const auto is_it = [&](const auto& one) { return one.id == id; };
+  const std::vector<UnopenedPlugin> unopened = plugins.unopened();
+  return std::ranges::any_of(unopened, is_it) || std::ranges::any_of(plugins.refused(), is_it) ||
+         std::ranges::any_of(plugins.all(), [&](const auto& one) { return one->id() == id; });
+}
+
+}  // namespace
+
+Status check_isolated_plugins(const PluginSet& plugins, const IsolationFlags& flags) {
+  Isolation named;
+  for (const std::string& list : flags.ids) add_isolated(list, named);
+  for (const std::string& id : named.ids) {
+    if (has_found(plugins, id)) continue;
+    PluginSearch search = plugins.search();
+    if (search.ids) {  // others are there, but not opened
+      search.ids = {id};
+      search.options.clear();
+      if (has_found(*PluginSet::load(search), id)) continue;
+    }
+    return std::move(plugins.get(id).status()).at(cat("--isolate-plugin ", id));
   }
   return {};
 }

@@ -29,6 +29,11 @@ bool is_same_file(const std::string& path, const std::string& file);
 /// "plugin-refused", with the reason and the cure.
 Status check_named_plugins(const PluginSet& plugins, const std::vector<std::string>& files);
 
+/// Returns an error for an id of --isolate-plugin that no plugin has: the plugin that is meant
+/// would run in this process. One that `plugins` was not to open counts, too. Errors: slug
+/// "unknown-plugin", with the nearest id and the ids found.
+Status check_isolated_plugins(const PluginSet& plugins, const IsolationFlags& flags);
+
 /// Adds an argument of --plugin-option, "onednn.keep_nan=1", to the options of its plugin. Errors:
 /// slug "usage".
 Status add_plugin_option(const std::string& text, PluginSearch& search);

@@ -88,6 +88,7 @@ Result<int> run(const Flags& flags) {
   auto plugins = PluginSet::load(search);
   BYOC_TRY_STATUS(check_named_plugins(*plugins, flags.plugins));
   BYOC_TRY_STATUS(plugins->check_options());
+  BYOC_TRY_STATUS(check_isolated_plugins(*plugins, flags.isolation));
   warn_unused(*plugins, flags);
   SessionOptions options{.threads = flags.threads, .allow_native = !flags.no_native};
   auto session = Session::load(std::move(executable), std::move(plugins), options);

@@ -183,6 +183,45 @@ const Case kCases[] = {
     {"groups_values", "group_kernels", "group \"pair\" of relu f32["},
 };
 
+// Faults of every run, and a compile that declines everything: one verdict each, with its cure.
+TEST(CheckPlugin, GivesAFaultOfEveryRunOneVerdict) {
+  struct Always {
+    const char *plugin, *reason, *cure;
+  };
+  for (const Always& one :
+       {Always{"unruly_run_fails", "run fails: the chip is too hot", "refuse in judge, or decline"},
+        Always{"unruly_run_crashes", "crashed (Aborted) while run, ",
+               "libbyoc_unruly_run_crashes.so --group 5"},
+        Always{"unruly_run_exits", "ended the process (exit code 3) while run, ",
+               "never ends the process"}}) {
+    Byoc byoc;
+    Json json = byoc.json(cat("check-plugin ", fault_path(one.plugin)));
+    EXPECT_THAT(failed_checks(json), ElementsAre("values")) << json.dump(1);
+    EXPECT_THAT(reason_of(json, "values"), HasSubstr(one.reason));
+    EXPECT_THAT(reason_of(json, "ends"), HasSubstr("its first function does not run, see group 5"));
+    for (const Json& check : json["checks"]) {
+      if (check["name"] == "values")
+        EXPECT_THAT(check["cure"].get<std::string>(), HasSubstr(one.cure));
+    }
+    for (const Json& pattern : json["patterns_not_run"])
+      EXPECT_NE(pattern, "example.relu") << one.plugin << " has run it";
+  }
+}
+
+TEST(CheckPlugin, FailsNothingWhereCompileDeclinesEverything) {
+  Byoc byoc;
+  Json json = byoc.json(cat("check-plugin ", fault_path("unruly_declines")));
+  EXPECT_THAT(failed_checks(json), testing::IsEmpty()) << json.dump(1);
+  EXPECT_THAT(reason_of(json, "longer"), HasSubstr("compile fails: takes nothing today"));
+}
+
+TEST(CheckPlugin, GivesTheTimeoutToEachOfManyRuns) {
+  Byoc byoc;
+  Json json = byoc.json(
+      cat("check-plugin ", fault_path("unruly_run_sleeps"), " --group correctness --timeout 1"));
+  EXPECT_THAT(failed_checks(json), ElementsAre("time")) << json.dump(1);
+}
+
 std::string test_name(const testing::TestParamInfo<Case>& info) {
   std::string arguments = info.param.arguments;
   std::string fault = arguments.substr(arguments.rfind('=') + 1);

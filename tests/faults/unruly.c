@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "byoc/plugin/abi.h"
@@ -179,7 +180,10 @@ static byoc_status* compile_badly(byoc_instance* self, const byoc_compile* in, b
   has_two_ops = !is_composite && has(graph, "\"args\":[[\"n\",0");
   is_repeated = has(graph, "\"args\":[[\"i\",0],[\"i\",0]]");
   has_compiled = 1;
-#if FAULT_LONGER
+#if FAULT_DECLINES
+  return the_host->status_new(the_host->ctx, BYOC_DECLINED, 0, -1, NULL, 0,
+                              STR("takes nothing today"));
+#elif FAULT_LONGER
   if (in->h.size != sizeof *in) return refuse(STR("a byoc_compile of another size"));
 #elif FAULT_OPTIONAL
   if (in->h.ext) return refuse(STR("takes no extensions"));
@@ -338,6 +342,21 @@ __attribute__((unused)) static void spoil_results(const byoc_kernel* kernel, con
   (void)x, (void)n, (void)last, (void)others, (void)kernel;
 }
 
+/* A fault of every run, or of one that takes as long as a slow kernel. */
+static byoc_status* begin_run(uint64_t n, uint32_t n_in) {
+  (void)n, (void)n_in;
+#if FAULT_RUN_FAILS
+  return refuse(STR("the chip is too hot"));
+#elif FAULT_RUN_CRASHES
+  abort();
+#elif FAULT_RUN_EXITS
+  exit(3);
+#elif FAULT_RUN_SLEEPS
+  if (n == 30 && n_in == 1) nanosleep(&(struct timespec){0, 400000000}, NULL);
+#endif
+  return NULL;
+}
+
 static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
   uint32_t n_in = call->n_args - 1;
   const DLTensor *x = call->args[0], *y = call->args[n_in];
@@ -347,6 +366,8 @@ static byoc_status* run_badly(byoc_kernel* kernel, const byoc_call* call) {
   byoc_call changed = *call;
   float last = 0;
   int others = 0;
+  byoc_status* failed = begin_run(n, n_in);
+  if (failed) return failed;
   changed.args = args;
   for (uint32_t k = 0; k < call->n_args; ++k) {
     views[k] = *call->args[k];

@@ -119,9 +119,28 @@ class SweepChild {
     test.is_exact = kind == FusionKind::kElementwise || kind == FusionKind::kBroadcast ||
                     kind == FusionKind::kInjective;
     test.is_watched = watched_.insert(program.op).second;
-    if (!run(test) || tested_.plugin->patterns().empty()) return;
-    const std::optional<uint32_t> pattern = pattern_of(tested_, program.module);
+    const bool is_empty = has_no_elements(program.module.function("main"));
+    if (is_empty && failed_.contains(program.op)) return;  // it fails with elements, too
+    const std::optional<uint32_t> pattern =
+        tested_.plugin->patterns().empty() ? std::nullopt : pattern_of(tested_, program.module);
+    if (pattern) note_trying(tested_.plugin->patterns()[*pattern]);
+    if (!run(test)) return;
+    if (has_failed_ && !is_empty) failed_.insert(program.op);
     if (pattern) note_ran(tested_.plugin->patterns()[*pattern], 1);
+  }
+
+  static bool has_no_elements(const Function& main) {
+    for (const Node& node : main.nodes) {
+      for (size_t k = 0; k < node.types.size(); ++k) {
+        if (*num_elements(node.types[k]->shape) == 0) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Names the pattern whose kernel may end this process.
+  void note_trying(const PluginPattern& row) const {
+    process::send_line(cat("trying\t", composite_name(*tested_.plugin, row)));
   }
 
   void note_ran(const PluginPattern& row, uint64_t kernels) const {
@@ -133,11 +152,14 @@ class SweepChild {
     process::send_line(cat("testing\t", test.value_check));
     std::string text;
     bool has_run = false;
-    FunctionTestEnd end = run_function_test(tested_, test, context_.options().seed + item_,
-                                            [&](const Finding& found) {
-                                              has_run = has_run || found.check == test.value_check;
-                                              text += cat(text.empty() ? "" : "\n", line_of(found));
-                                            });
+    has_failed_ = false;
+    FunctionTestEnd end = run_function_test(
+        tested_, test, context_.options().seed + item_, [&](const Finding& found) {
+          const bool is_value = found.check == test.value_check;
+          has_run = has_run || is_value;
+          has_failed_ |= is_value && found.text.find("run fails: ") != found.text.npos;
+          text += cat(text.empty() ? "" : "\n", line_of(found));
+        });
     if (end == FunctionTestEnd::kDeclined) text = "declined\t";
     if (!text.empty()) process::send_line(text);
     return has_run;
@@ -184,6 +206,7 @@ class SweepChild {
       if (call && most_special(*call->op) != Special::kNans) test.special = Special::kDenormals;
     }
     test.is_watched = watched_.insert(&row).second;
+    note_trying(row);
     const bool has_run = run(test);
     if (has_run) note_ran(row, 1);
     return has_run;
@@ -216,6 +239,8 @@ class SweepChild {
   LoadedPlugin tested_;
   uint64_t first_, block_ = 0, item_ = 0, done_ = 0, total_ = 0;
   std::set<const void*> watched_;  // ops and patterns of which a kernel was run many times
+  std::set<const OpDef*> failed_;  // ops whose run fails
+  bool has_failed_ = false;        // the run of the last function
   ProcessState before_ = read_process_state();
 };
 
@@ -237,6 +262,8 @@ void read_line(std::string_view line, SweepResult& out) {
   std::string rest(line.substr(std::min(tab + 1, line.size())));
   if (check == "testing") {
     out.tested = rest;
+  } else if (check == "trying") {
+    out.trying = rest;
   } else if (check == "declined") {
     ++out.declined;
   } else if (check == "ran") {
@@ -286,6 +313,7 @@ const SweepResult& CheckContext::sweep() {
       sweep_->findings["surroundings"].push_back(cat("prints \"", line, "\"; use the host's log"));
     }
     if (child.finished) return *sweep_;
+    if (child.what.starts_with("run")) ++sweep_->ran[sweep_->trying];
     sweep_->add(std::string(check_of(child, sweep_->tested)), child.defect, cure_of(child));
     if (child.item <= first) break;  // it did not come to a sample at all
     first = child.item;

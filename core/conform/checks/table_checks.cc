@@ -2,9 +2,14 @@
 // Group 3: the table that the entry returns, and one instance.
 #include "byoc/base/shared_library.h"
 #include "byoc/host/plugins.h"
+#include "byoc/runtime/tensor.h"
+#include "core/conform/checks/function_test.h"
 #include "core/conform/checks/struct_life.h"
 #include "core/conform/checks/taken_sample.h"
 #include "core/conform/context/check_context.h"
+#include "core/conform/context/device_run.h"
+#include "core/process/faults.h"
+#include "runtime/guard/guarded_memory.h"
 #include "runtime/host/host.h"
 #include "runtime/host/plugin_loader.h"
 
@@ -53,8 +58,36 @@ Answer check_instance(CheckContext& context) {
   });
 }
 
+/// Compiles, loads and runs the function. Returns what fails.
+std::string run_plainly(const LoadedPlugin& tested, const TakenSample& sample) {
+  auto loaded = load_function(tested, sample.label, sample.module);
+  if (!loaded.ok()) return loaded.status().message();
+  const Function& main = sample.module.function("main");
+  std::vector<Tensor> tensors;
+  for (size_t k = 0; k < main.num_params(); ++k)
+    tensors.push_back(*Tensor::make(spec_of(main.nodes[k].types[0])));
+  for (TypeId type : main.result_types()) tensors.push_back(*Tensor::make(spec_of(type)));
+  std::vector<DLTensor> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  std::vector<const DLTensor*> args;
+  for (const DLTensor& view : views) args.push_back(&view);
+  const LoadedModule::Kernel& kernel = loaded->kernels()[0];
+  GuardedMemory workspace("the workspace", kernel.workspace_bytes, kernel.workspace_align,
+                          Placement::kAtStart);
+  auto call = with_header<byoc_call>(BYOC_TAG_CALL);
+  call.args = args.data();
+  call.n_args = static_cast<uint32_t>(args.size());
+  call.workspace = workspace.data();
+  call.workspace_bytes = kernel.workspace_bytes;
+  process::doing(cat("run, ", sample.label));
+  const Status status = run_kernel(tested, kernel, static_cast<uint32_t>(main.num_params()), call);
+  return status.ok() ? "" : cat("run fails: ", status.message());
+}
+
 template <StructForm kForm>
 Answer check_structs(CheckContext& context) {
+  if (const std::string& why = context.plain_failure(); !why.empty())
+    return skip(cat("its first function does not run, see group 5: ", why));
   return skipped_without_sample(
       context.judged_in_child([&] { return check_struct_life(context, kForm); }));
 }
@@ -87,6 +120,19 @@ const Check kTableChecks[] = {
 };
 
 }  // namespace
+
+const std::string& CheckContext::plain_failure() {
+  if (plain_failure_) return *plain_failure_;
+  process::ChildResult child = in_child([&]() -> std::string {
+    process::name_faults();
+    auto tested = load_plugin(*this);
+    const auto sample = tested.ok() ? first_taken(*tested, options_.seed) : std::nullopt;
+    return sample ? run_plainly(*tested, *sample) : "";
+  });
+  // An access outside of a struct, which name_faults finds, is for the check of that form.
+  const bool has_ended = !child.finished && child.fault.empty();
+  return plain_failure_.emplace(has_ended ? child.defect : child.finished ? child.result : "");
+}
 
 std::span<const Check> table_checks() { return kTableChecks; }
 

@@ -48,6 +48,16 @@ std::optional<RegisteredPlugin> registered_as(std::string_view id) {
   return std::nullopt;
 }
 
+/// Fills in the places of a command line, FILE and N, in the cure of a crash.
+std::string with_places(std::string cure, const Options& options, int group) {
+  const auto fill = [&](std::string_view place, const std::string& by) {
+    if (const size_t at = cure.find(place); at != cure.npos) cure.replace(at, place.size(), by);
+  };
+  if (!options.path.empty()) fill("check-plugin FILE", cat("check-plugin ", options.path));
+  fill("--group N", cat("--group ", group));
+  return cure;
+}
+
 /// Runs checks, each once and after those that it needs.
 class Runner {
  public:
@@ -67,6 +77,7 @@ class Runner {
       out.answer = needs_a_file(check) ? skip("this process registered it: there is no file")
                                        : check.run(context_);
     }
+    out.answer.cure = with_places(std::move(out.answer.cure), context_.options(), check.group);
     out.wall_ns = ns_since(begin_ns);
     return finished_.emplace(check.name, std::move(out)).first->second;
   }

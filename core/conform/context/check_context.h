@@ -31,6 +31,9 @@ class CheckContext {
   const LoadFacts& load_facts();  // load_checks.cc
   const SweepResult& sweep();     // sweep.cc
   const SweepResult& use();       // use/use_model.cc
+  /// Returns why the plugin's first function does not run as hosts call it now; "" when it does,
+  /// and when there is none. Checks of other forms of a call learn nothing then.
+  const std::string& plain_failure();  // table_checks.cc
   /// Returns the result of sweep; null when no check has called it.
   const SweepResult* finished_sweep() const { return sweep_.get(); }
 
@@ -45,6 +48,7 @@ class CheckContext {
   std::optional<Result<PluginManifest>> manifest_;
   std::unique_ptr<LoadFacts> load_facts_;
   std::unique_ptr<SweepResult> sweep_, use_;
+  std::optional<std::string> plain_failure_;
 };
 
 /// Fails with the way that a child ended before its work did, and the cure for it.

@@ -19,6 +19,7 @@ struct SweepResult {
   std::map<std::string, OpCoverage> ops;
   std::map<std::string, uint64_t> ran;  // kernels by the name of their pattern; 0: none was run
   std::string tested;                   // the check that the last function's values decide
+  std::string trying;                   // the pattern of the last function, as in `ran`
   uint64_t declined = 0;                // by compile, after judge had accepted
   std::string gave_up;                  // the reason why samples were not tried, or empty
 

@@ -193,6 +193,21 @@ void warn_open_sizes(const Sizes& sizes, const ModelOptions& model,
   }
 }
 
+/// Reports a fallback that is gone whenever the first program is.
+void warn_useless_fallback(const Sizes& sizes, const cli::CommonOptions& common) {
+  for (const auto& [label, executable, entry] : sizes) {
+    if (!executable.fallback) continue;
+    const std::set<std::string> other = plugins_of(*executable.fallback);
+    std::set<std::string> first;
+    for (const ExternalModule& module : executable.modules) first.insert(module.plugin);
+    if (first.empty() || !std::ranges::includes(other, first)) continue;
+    std::string ids;
+    for (const std::string& id : first) ids += cat(ids.empty() ? "" : " and ", id);
+    return cli::print_warning(
+        cat("the fallback is of no use: when ", ids, " is gone, it cannot run either"), common);
+  }
+}
+
 Result<Executable> build_shown(IRModule module, const BuildOptions& options,
                                const cli::CommonOptions& common) {
   CompileProgress progress(user_cancellation(), common);
@@ -331,6 +346,7 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   BYOC_TRY_STATUS(save(sizes, options));
   warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
+  warn_useless_fallback(sizes, common);
   if (!built.ranges.empty()) cli::print_warning(ranges_text(built.ranges), common);
   warn_open_sizes(sizes, options.model, common);
   warn_unused_plugins(plugins_of_all(sizes), *built.plugins, options.model, warn_to(common));

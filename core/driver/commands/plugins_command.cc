@@ -64,6 +64,13 @@ std::string refused_text(const PluginSet& set) {
   return out;
 }
 
+std::string left_out_text(const ListedPlugins& listed) {
+  if (listed.left_out.empty()) return "";
+  std::string out = cat("patterns left out (", listed.left_out.size(), ")\n");
+  for (const auto& [name, why] : listed.left_out) out += cat("  ", name, "\n    ", why, "\n");
+  return out;
+}
+
 std::string absent_text(const std::vector<AbsentPlugin>& absent) {
   if (absent.empty()) return "";
   std::string out = cat("not built (", absent.size(), ")\n");
@@ -82,8 +89,9 @@ Result<int> run_plugins(const PluginsFlags& options, const cli::CommonOptions& c
   BYOC_TRY(ListedPlugins listed, list_plugins(options.plugins));
   const PluginSet& set = *listed.set;
   cli::print_text(
-      cat(usable_text(set), unopened_text(set), order_text(listed), refused_text(set),
-          absent_text(listed.absent), devices_text(listed.devices), searched_text(set.search())),
+      cat(usable_text(set), unopened_text(set), order_text(listed), left_out_text(listed),
+          refused_text(set), absent_text(listed.absent), devices_text(listed.devices),
+          searched_text(set.search())),
       common);
   BYOC_TRY_STATUS(cli::print_json(common, "plugins", json_of(listed)));
   BYOC_TRY_STATUS(set.check_options());

@@ -103,6 +103,7 @@ Json json_of(const ReplayCase& replay, const std::string& folder, const Replayed
   Json json = {{"folder", folder},
                {"symbol", replay.symbol},
                {"model", replay.model},
+               {"compiled_by", replay.plugin},
                {"plugin", replayed.plugin},
                {"version", replayed.version},
                {"as_stored", replayed.as_stored},
@@ -132,6 +133,11 @@ Result<int> replay_folder(const ReplayFlags& options, const cli::CommonOptions& 
     BYOC_TRY(ReplayCase replay, read_replay(folder));
     BYOC_TRY(auto plugins, plugins_for(options, replay));
     BYOC_TRY(const Plugin* plugin, choose(options, replay, *plugins));
+    if (options.compiler.empty() && plugin->id() != replay.plugin)
+      cli::print_warning(cat(folder, ": the region is of ", replay.plugin,
+                             ", and --plugin runs it by ", plugin->id(), "; --compiler ",
+                             replay.plugin, " runs it by the plugin that compiled it"),
+                         common);
     auto replayed = run_replay(replay, *plugin, plugins, options.tolerance);
     if (!replayed.ok()) return std::move(replayed.status()).at(folder);
     passed += replayed->passed();

@@ -158,6 +158,10 @@ Status ModuleParser::choose_entry() {
     module_.entry = module_.functions.begin()->first;
   }
   if (module_.find(module_.entry) != nullptr) return {};
+  if (module_.functions.empty() && !has_entry_)
+    return invalid("the module is empty: it has no function")
+        .with_slug("no-entry")
+        .with_help("was the file written whole? byoc print MODEL writes such files");
   return invalid(cat("the module has no entry function @", module_.entry))
       .with_slug("no-entry")
       .with_help("name one: module {entry=\"...\"} { ... }");

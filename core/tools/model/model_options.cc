@@ -7,12 +7,14 @@
 #include "byoc/base/nearest.h"
 #include "byoc/extend/library.h"
 #include "byoc/import.h"
+#include "byoc/pass/pattern.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/libraries.h"
 #include "core/tools/model/tuning.h"
 #include "runtime/cli/named_plugins.h"
+#include "runtime/cli/output.h"
 
 namespace byoc::driver {
 namespace fs = std::filesystem;
@@ -207,7 +209,9 @@ Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags) 
   for (const std::string& text : flags.options)
     BYOC_TRY_STATUS(cli::add_plugin_option(text, search));
   BYOC_TRY_STATUS(cli::read_isolation(flags.isolation, search.isolation));
-  return PluginSet::load(search);
+  auto plugins = PluginSet::load(search);
+  BYOC_TRY_STATUS(cli::check_isolated_plugins(*plugins, flags.isolation));
+  return plugins;
 }
 
 Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) {
@@ -216,6 +220,27 @@ Result<std::shared_ptr<const PluginSet>> load_plugins(const PluginFlags& flags) 
   BYOC_TRY_STATUS(plugins->check_options());
   return plugins;
 }
+
+namespace {
+
+/// Warns of the patterns that are left out, of the plugins that are offered ops.
+void warn_left_out(const PluginSet& plugins, const std::vector<std::string>& compilers) {
+  std::vector<const Plugin*> offered;
+  const bool are_all = compilers.empty() || std::ranges::count(compilers, "auto") > 0;
+  for (const auto& plugin : plugins.all()) {
+    if (are_all || plugin->is_default_codegen()) offered.push_back(plugin.get());
+  }
+  for (const std::string& id : compilers) {
+    const Plugin* plugin = plugins.find(id);
+    if (plugin != nullptr && std::ranges::count(offered, plugin) == 0) offered.push_back(plugin);
+  }
+  for (const Plugin* plugin : offered) {
+    for (const LeftOutPattern& one : left_out_patterns(*plugin))
+      cli::print_warning(left_out_text(*plugin, one), {});
+  }
+}
+
+}  // namespace
 
 Status load_libraries(const ModelOptions& options) {
   constexpr OptionKey<option::Texts> kFiles{"pass-library"};
@@ -228,6 +253,7 @@ Result<BuildOptions> build_options(const ModelOptions& options) {
   BuildOptions out;
   BYOC_TRY_STATUS(apply(options.values, out));
   BYOC_TRY(out.plugins, load_plugins(options.plugins()));
+  warn_left_out(*out.plugins, out.compilers);
   out.cancel = options.cancel != nullptr ? options.cancel : installed_cancellation();
   BYOC_TRY_STATUS(check_places(options, out.compilers));
   BYOC_TRY_STATUS(use_tuning_logs(options, out));

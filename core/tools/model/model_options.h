@@ -45,7 +45,7 @@ void add_model_options(cli::Command& command, ModelOptions& options, const std::
 
 /// Returns --plugin and --plugin-option as words of a command line, for processes that run plugins.
 std::vector<std::string> flags_of(const PluginFlags& flags);
-/// Searches for plugins. Errors: slug "plugin-option".
+/// Searches for plugins. Errors: slug "plugin-option"; slug "unknown-plugin" for --isolate-plugin.
 Result<std::shared_ptr<const PluginSet>> find_plugins(const PluginFlags& flags);
 /// Searches for plugins. Errors: those of find_plugins; slug "plugin-refused" when a --plugin FILE
 /// cannot be used.

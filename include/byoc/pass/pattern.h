@@ -7,6 +7,8 @@
 
 namespace byoc {
 
+class Plugin;
+
 /// One parsed pattern; immutable, cheap to copy.
 class Pattern {
  public:
@@ -26,6 +28,17 @@ class Pattern {
  private:
   std::shared_ptr<const Tree> tree_;
 };
+
+/// A pattern of a plugin that cannot be read, and so matches nothing.
+struct LeftOutPattern {
+  uint32_t index;    ///< in Plugin::patterns()
+  std::string name;  ///< as the plugin has it
+  std::string why;   ///< the mistake and its place in the JSON
+};
+/// Returns them in the order of the plugin's list. Thread-safe.
+std::vector<LeftOutPattern> left_out_patterns(const Plugin& plugin);
+/// Returns `the pattern "relu" of mychip is left out: ...`.
+std::string left_out_text(const Plugin& plugin, const LeftOutPattern& pattern);
 
 /// A match at one root.
 struct Match {

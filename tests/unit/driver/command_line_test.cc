@@ -107,6 +107,62 @@ TEST(NamedPlugins, ThatRunNothingAreNamedInAWarning) {
   EXPECT_EQ(byoc("run " + model + cat(" --plugin ", a, " --compiler a,json")).err, "");
 }
 
+// A misspelt plugin would run in the process of the command.
+TEST(NamedPlugins, OfIsolationMustBeThere) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), artifact = byoc.file("m.byoc");
+  const std::string compile = "compile " + model + " --compiler json -o " + artifact;
+  for (const std::string& command : {compile, "run " + model, std::string("plugins")}) {
+    Ran ran = byoc(command + " --isolate-plugin jsno");
+    EXPECT_EQ(ran.code, 1) << command << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("no plugin \"jsno\"; did you mean \"json\"?")) << command;
+    EXPECT_THAT(ran.err, testing::ContainsRegex("--isolate-plugin jsno.*found: .*onednn"))
+        << command;
+  }
+  EXPECT_EQ(byoc(compile + " --isolate-plugin json").code, 0);
+  const Byoc byoc_run(cat(BYOC_BUILD_DIR, "/bin/byoc-run"));
+  EXPECT_EQ(byoc_run(artifact + " --isolate-plugin json").code, 0);
+  EXPECT_EQ(byoc_run(artifact + " --isolate-plugin onednn").code, 0) << "it is there, unused";
+  Ran ran = byoc_run(artifact + " --isolate-plugin jsno");
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("no plugin \"jsno\"; did you mean \"json\"?"));
+}
+
+TEST(NamedPlugins, OfAListAreAllNamed) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  for (const char* list : {"onednn,,json", ",json", "json,"}) {
+    Ran ran = byoc("run " + model + " --compiler " + list);
+    EXPECT_EQ(ran.code, 2) << list;
+    EXPECT_THAT(ran.err, HasSubstr(cat("--compiler ", list, ": an id is missing beside a comma")));
+  }
+}
+
+TEST(NamedPlugins, OfAFallbackMustBeOthers) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  const std::string a = cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so");
+  const std::string compile = "compile " + model + a + " -o " + byoc.file("m.byoc");
+  EXPECT_THAT(byoc(compile + " --compiler json --fallback json").err,
+              HasSubstr("warning: the fallback is of no use: when json is gone"));
+  EXPECT_EQ(byoc(compile + " --compiler a --fallback json").err, "");
+}
+
+TEST(Models, ThatAreEmptyAreCalledSo) {
+  Byoc byoc;
+  EXPECT_THAT(byoc("print " + byoc.write("e.ir", "")).err,
+              HasSubstr("error[no-entry]: the module is empty: it has no function"));
+}
+
+TEST(Outputs, InAFolderThatIsMissingHaveACure) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps), folder = byoc.file("none");
+  Ran ran = byoc("compile " + model + " --compiler json -o " + folder + "/m.byoc");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err,
+              HasSubstr("\n  help: there is no folder " + folder + ": mkdir -p " + folder));
+}
+
 TEST(Models, ThatAreMissingAreReportedWithTheNearestName) {
   Byoc byoc;
   byoc.write("net.onnx", "");

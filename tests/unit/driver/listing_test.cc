@@ -54,6 +54,54 @@ TEST(PluginsCommand, PrintsEveryFlagAndTheOrderInWhichOpsAreOffered) {
     EXPECT_EQ(one["loops"], one["id"] == "json" || one["id"] == "llvm");
 }
 
+/// A plugin that takes every op, were it not for its only pattern, which has a mistake.
+class LeftOutPattern : public testing::Test {
+ protected:
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwoOps);
+  const std::string plugin =
+      cat(" --plugin ", BYOC_BUILD_DIR, "/tests/support/plugins/libbyoc_a.so --plugin-option \"a.",
+          R"(patterns=[{\"name\":\"only\",\"dag\":{\"op\":\"relu\",\"dtype\":[\"float32\"]}}]\" )");
+  const std::string why = "no dtype \"float32\" at pattern/dtype";
+};
+
+TEST_F(LeftOutPattern, OffersThePluginNothing) {
+  Json json = byoc.json("explain " + model + plugin);
+  EXPECT_EQ(json["ops"].size(), 2u) << json.dump(1);
+  for (const Json& op : json["ops"]) EXPECT_EQ(op["plugin"], "json") << op.dump(1);
+}
+
+TEST_F(LeftOutPattern, IsAWarningOfEachCommandThatCompiles) {
+  const std::string warning = "warning: the pattern \"only\" of a is left out: " + why;
+  for (const char* command : {"explain ", "verify ", "partition ", "run "}) {
+    Ran ran = byoc(command + model + plugin);
+    EXPECT_THAT(ran.err, HasSubstr(warning)) << command;
+  }
+  Ran ran = byoc("compile " + model + plugin + "-o " + byoc.file("m.byoc"));
+  EXPECT_THAT(ran.err, HasSubstr(warning));
+  EXPECT_EQ(ran.err.find(warning), ran.err.rfind(warning)) << "once:\n" << ran.err;
+  ran = byoc("compile " + model + plugin + "--compiler json -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.err.find(warning), ran.err.npos) << "it is not among them:\n" << ran.err;
+}
+
+TEST_F(LeftOutPattern, IsListedWithThePlugins) {
+  Ran ran = byoc("plugins" + plugin);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("patterns left out (1)\n  a.only\n    " + why));
+  Json json = byoc.json("plugins" + plugin);
+  for (const Json& one : json["plugins"]) {
+    for (const Json& pattern : one["patterns"])
+      EXPECT_EQ(pattern["left_out"], one["id"] == "a" ? Json(why) : Json()) << pattern.dump(1);
+  }
+}
+
+TEST_F(LeftOutPattern, IsAProblemForTheDoctor) {
+  Ran ran = byoc("doctor --min-free 0" + plugin);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("problem: the pattern \"only\" of a is left out: " + why));
+  EXPECT_THAT(ran.out, HasSubstr("cure: "));
+}
+
 TEST(PluginsCommand, RefusesAnOptionThatIsNone) {
   Ran ran = Byoc()("plugins --plugin-option verbose");
   EXPECT_EQ(ran.code, 2);

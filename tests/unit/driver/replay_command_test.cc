@@ -90,6 +90,7 @@ TEST(ReplayCommand, AnotherPluginIsShownTheOps) {
   Ran ran = byoc("replay " + folder + plugin("b") + " --plugin-option b.ops=conv2d");
   EXPECT_EQ(ran.code, 1) << "expected the plugin of --plugin to run";
   EXPECT_THAT(ran.out, HasSubstr("FAIL b takes none of it"));
+  EXPECT_THAT(ran.err, HasSubstr("the region is of a, and --plugin runs it by b; --compiler a "));
 }
 
 TEST(ReplayCommand, DoesNotReplaceANamedPluginThatCannotBeUsed) {

@@ -141,6 +141,70 @@ TEST(PatternSyntax, OfValuesOfConstants) {
             "`rtol` must be a number of at least 0 at pattern/args/1");
 }
 
+/// Returns what is wrong with a pattern, with its place; "" for a right one.
+std::string mistake_of(std::string_view json) {
+  auto pattern = Pattern::parse(json);
+  return pattern.ok() ? "" : cat(pattern.status().message(), " at ", pattern.status().where());
+}
+
+// A member that is ignored would make the pattern match more than is meant.
+TEST(PatternSyntax, RefusesMembersThatItDoesNotKnow) {
+  EXPECT_EQ(mistake_of(R"({"op":"relu","argz":[{"const":true}]})"),
+            R"(unknown member "argz"; did you mean "args"? at pattern)");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","attr":{"k":1}})"),
+            R"(unknown member "attr"; did you mean "attrs"? at pattern)");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","dtypes":["f32"]})"),
+            R"(unknown member "dtypes"; did you mean "dtype"? at pattern)");
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true},{"op":"relu","rnak":[2]}]})"),
+            R"(unknown member "rnak"; did you mean "rank"? at pattern/args/1)");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"any":true,"dtype":["f32"]}]})"),
+            R"(unknown member "dtype"; known are any, as at pattern/args/0)");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"const":true,"vlaue":1}]})"),
+            R"(unknown member "vlaue"; did you mean "value"? at pattern/args/0)");
+  EXPECT_EQ(mistake_of(R"({"one_of":[{"op":"relu"}],"rank":[2]})"),
+            R"(unknown member "rank"; known are one_of, as at pattern)");
+  EXPECT_EQ(mistake_of(R"({"optional":{"op":"relu","args":["$"]},"on":{"op":"add"},"min":1})"),
+            R"(unknown member "min"; known are optional, on, as at pattern)");
+  EXPECT_EQ(mistake_of(R"({"repeat":{"op":"relu","args":["$"]},"on":{"op":"add"},"maximum":1})"),
+            R"(unknown member "maximum"; known are repeat, on, min, max, as at pattern)");
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true,"as":"x"},{"same":"x","as":"y"}]})"),
+            R"(unknown member "as"; known are same at pattern/args/1)");
+}
+
+TEST(PatternSyntax, RefusesTestsThatTestNothing) {
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"any":false}]})"),
+            "`any` must be true at pattern/args/0");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"const":"w"}]})"),
+            "`const` must be true at pattern/args/0");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","attrs":{"k":{}}})"),
+            "a test needs one of in, min, max at pattern/attrs/k");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","dtype":[]})"), "`dtype` is empty at pattern/dtype");
+  EXPECT_EQ(mistake_of(R"({"op":"relu","rank":[]})"), "`rank` is empty at pattern/rank");
+}
+
+// A plugin finds a captured value by its name, so a match has one value of each name.
+TEST(PatternSyntax, RefusesANameForTwoValuesOfAMatch) {
+  const char* kTwice =
+      R"(the name "x" is captured twice; {"same": "x"} matches the value that has it)";
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true,"as":"x"},{"any":true,"as":"x"}]})"),
+            cat(kTwice, " at pattern/args/1"));
+  EXPECT_EQ(mistake_of(R"({"op":"relu","args":[{"const":true,"as":"x"}],"as":"x"})"),
+            cat(kTwice, " at pattern"));
+  EXPECT_EQ(mistake_of(R"({"optional":{"op":"add","args":["$",{"any":true,"as":"x"}]},
+                           "on":{"op":"relu","args":[{"any":true,"as":"x"}]}})"),
+            cat(kTwice, " at pattern/on"));
+  EXPECT_EQ(mistake_of(R"({"op":"add","args":[{"any":true,"as":"x"},
+               {"one_of":[{"op":"relu"},{"op":"tanh","args":[{"any":true,"as":"x"}]}]}]})"),
+            cat(kTwice, " at pattern/args/1"));
+}
+
+TEST(PatternSyntax, AllowsANameInAlternativesOfWhichOneMatches) {
+  EXPECT_EQ(mistake_of(R"({"one_of":[{"op":"relu","args":[{"any":true,"as":"x"}],"as":"y"},
+                                     {"op":"tanh","args":[{"any":true,"as":"x"}],"as":"y"}]})"),
+            "");
+  EXPECT_EQ(mistake_of(kConvBiasPosts), "");
+}
+
 TEST(MatchesAt, AValueMatchedAsInputIsNoOpOfTheMatch) {
   Matched g = graph(
       R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");

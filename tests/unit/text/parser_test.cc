@@ -159,7 +159,8 @@ TEST(Parse, TakesTheOnlyFunctionAsEntry) {
   EXPECT_EQ(round_trip("fn net() { return }").entry, Symbol("net"));
   EXPECT_EQ(refusal("fn a() { return } fn b() { return }"),
             "no-entry  the module has no entry function @main");
-  EXPECT_EQ(refusal(""), "no-entry  the module has no entry function @main");
+  EXPECT_EQ(refusal(""), "no-entry  the module is empty: it has no function");
+  EXPECT_EQ(refusal(" \n// a comment\n"), "no-entry  the module is empty: it has no function");
 }
 
 TEST(ParseErrors, SayWhereAndWhatWasFound) {
