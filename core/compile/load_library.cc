@@ -115,6 +115,8 @@ void add_hooks(Hooks from) {
 Status add(Library library, const std::string& name) {
   BYOC_TRY_STATUS(check(library));
   guard(library, name);
+  if (auto& reference = added().register_reference; reference != nullptr && !library.ops.empty())
+    BYOC_TRY_STATUS(std::exchange(reference, nullptr)());
   for (OpDef& op : library.ops) BYOC_TRY_STATUS(add_op(std::move(op)).status());
   for (AddedPass& pass : library.passes) added().passes.push_back(std::move(pass));
   for (OnnxRow& row : library.onnx) added().onnx.push_back(std::move(row));

@@ -42,6 +42,9 @@ constexpr PassOption kOptions[] = {
      "balanced, speed"},
     {"precision", "f32",
      "how constant matrices of products are rounded and stored: f32, f16, bf16"},
+    {"added_ops", "loops",
+     "ops of libraries: \"loops\" for the ops that no plugin takes; \"reference\": the json plugin "
+     "calls their reference kernels, which only the program that has the library can run"},
     {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},
 };
 
