@@ -11,6 +11,7 @@
 #include "byoc/base/nearest.h"
 #include "byoc/base/shared_library.h"
 #include "byoc/base/version.h"
+#include "core/compile/guard_library.h"
 #include "core/extend/added.h"
 
 namespace byoc::extend {
@@ -57,6 +58,9 @@ Status check_pass(const AddedPass& pass, const Library& library) {
   const auto taken = std::ranges::count(library.passes, name, [](auto& p) { return p.info.name; });
   if (!pass.info.run || name.empty())
     return refused(cat("the pass \"", name, "\" has no function"));
+  if (name.find_first_of(" \t\n=,+[]") != name.npos)
+    return refused(cat("the pass \"", name, "\" has a name that --passes cannot read"))
+        .with_help("names have no spaces and none of = , + [ ]");
   if (taken > 1 || std::ranges::count(all_passes(), name, &PassInfo::name) > 0)
     return refused(cat("a pass is called ", name, " already"));
   if (pass.after.empty()) return {};
@@ -77,6 +81,11 @@ Status check_onnx(const OnnxRow& row, const Library& library) {
   const bool is_own = std::ranges::count(library.ops, row.op, &OpDef::name) > 0;
   if (!is_own && all_ops().find(row.op) == nullptr)
     return refused(cat("the operator ", row.op_type, " is the op \"", row.op, "\", which is none"));
+  const auto rows = std::ranges::count_if(library.onnx, [&](const OnnxRow& other) {
+    return other.domain == row.domain && other.op_type == row.op_type;
+  });
+  if (rows > 1)
+    return refused(cat("the operator ", row.domain, ".", row.op_type, " has ", rows, " rows"));
   if (find_onnx_row(row.domain, row.op_type) != nullptr)
     return refused(cat("the operator ", row.domain, ".", row.op_type, " is there already"));
   return {};
@@ -103,8 +112,11 @@ void add_hooks(Hooks from) {
   if (from.tuner_search) to.tuner_search = std::move(from.tuner_search);
 }
 
-Status add(Library library) {
+Status add(Library library, const std::string& name) {
   BYOC_TRY_STATUS(check(library));
+  guard(library, name);
+  if (auto& reference = added().register_reference; reference != nullptr && !library.ops.empty())
+    BYOC_TRY_STATUS(std::exchange(reference, nullptr)());
   for (OpDef& op : library.ops) BYOC_TRY_STATUS(add_op(std::move(op)).status());
   for (AddedPass& pass : library.passes) added().passes.push_back(std::move(pass));
   for (OnnxRow& row : library.onnx) added().onnx.push_back(std::move(row));
@@ -138,7 +150,7 @@ Status load(const std::string& path) {
   } catch (...) {
     return refused("it threw something that is no std::exception");
   }
-  return add(std::move(library));
+  return add(std::move(library), std::filesystem::path(path).filename().string());
 }
 
 }  // namespace

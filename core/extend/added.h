@@ -11,6 +11,9 @@ struct Added {
   std::vector<AddedPass> passes;
   std::vector<OnnxRow> onnx;
   Hooks hooks;
+  /// Registers the plugin with the reference kernels as a part of the program, so that it has the
+  /// ops of libraries. Called once, for the first library with ops; null where programs have none.
+  Status (*register_reference)() = nullptr;
 };
 Added& added();
 

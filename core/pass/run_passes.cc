@@ -5,6 +5,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/defect.h"
 #include "byoc/base/env.h"
+#include "byoc/base/library_error.h"
 #include "byoc/base/nearest.h"
 #include "byoc/text/text.h"
 #include "core/pass/instruments.h"
@@ -41,6 +42,9 @@ constexpr PassOption kOptions[] = {
      "balanced, speed"},
     {"precision", "f32",
      "how constant matrices of products are rounded and stored: f32, f16, bf16"},
+    {"added_ops", "loops",
+     "ops of libraries: \"loops\" for the ops that no plugin takes; \"reference\": the json plugin "
+     "calls their reference kernels, which only the program that has the library can run"},
     {"costs", "", "the folder of calibrations, costs and plans; none: costs are estimated"},
 };
 
@@ -88,6 +92,8 @@ Result<IRModule> call_pass(IRModule module, const Pass& pass, const PassContext&
     return pass.run(std::move(module), context, pass.args);
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const LibraryError& e) {
+    return e.status();
   } catch (const std::exception& e) {
     const std::string what = cat("pass ", pass.name, " threw: ", e.what());
     return Status(Code::kInternal, what).with_slug("bug").with_help(report_defect(what));

@@ -7,6 +7,7 @@
 #include "byoc/base/check.h"
 #include "byoc/extend/hooks.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/added.h"
 #include "byoc/text/graph_json.h"
 #include "core/region/composites.h"
 #include "core/region/function_key.h"
@@ -278,6 +279,11 @@ void Judge::make_key(const Plugin& plugin, uint32_t pattern, const Function& fun
 
 namespace {
 
+bool is_added_op(const Node& node) {
+  const auto* call = std::get_if<Call>(&node.kind);
+  return call != nullptr && is_added(*call->op);
+}
+
 // Lets the judge of a library refuse what the plugin accepts.
 void refuse_by_library(const Plugin& plugin, const Function& function, uint32_t node,
                        Verdict& verdict) {
@@ -293,6 +299,10 @@ void refuse_by_library(const Plugin& plugin, const Function& function, uint32_t 
 
 const Verdict& Judge::operator()(const Plugin& plugin, uint32_t pattern, const Function& function,
                                  uint32_t node) {
+  // A program with the op itself would need the library when it runs.
+  if (plugin.id() == "json" && is_added_op(function.nodes[node]) &&
+      context_.option("added_ops") != "reference")
+    return no("it runs ops of libraries as loops only, which their `compute` gives");
   if (!plugin.takes_counted() && has_counted_values(module_, function, node))
     return no("it takes no values whose sizes are counted at run time");
   if (!plugin.takes_open_sizes() && has_open_values(module_, function, node))

@@ -11,6 +11,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/defect.h"
 #include "byoc/base/json.h"
+#include "byoc/base/library_error.h"
 #include "byoc/base/nearest.h"
 #include "byoc/base/no_memory.h"
 #include "byoc/base/version.h"
@@ -274,6 +275,8 @@ int run_command_line(const Command& root, const CommonOptions& common, int argc,
                        : report(std::move(result.status()), with_json_of(common, argc, argv), path);
   } catch (const std::bad_alloc&) {
     return report_out_of_memory(common, path);
+  } catch (const LibraryError& e) {
+    return report(e.status(), common, path);
   } catch (const std::exception& e) {  // a last resort: each call catches its own
     const std::string what = cat("a defect of byoc: ", e.what());
     return report(Status(Code::kInternal, what).with_slug("bug").with_help(report_defect(what)),

@@ -6,11 +6,15 @@
 //           %0 = @example_swish(%x)
 // Equal calls share one function.
 #include <algorithm>
+#include <set>
+#include <unordered_set>
 
 #include "byoc/extend/loops.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/added.h"
 #include "byoc/te/module.h"
+#include "byoc/te/rewrite.h"
+#include "byoc/te/simplify.h"
 #include "byoc/te/target.h"
 #include "byoc/translate/translate.h"
 #include "core/codegen/choose/loops_in_place.h"
@@ -18,6 +22,90 @@
 
 namespace byoc {
 namespace {
+
+const std::string kOpAttrPrefix = cat(kLibraryOpAttr, "_");
+
+void set_library_op(Function& loops, const Call& call) {
+  loops.attrs.set(kLibraryOpAttr, call.op->name);
+  for (const auto& [name, value] : *call.attrs) loops.attrs.set(cat(kOpAttrPrefix, name), value);
+}
+
+// Notes the variables of a sum of variables with constant factors. Returns false for other
+// expressions, and for those that have a variable twice: their bounds would not be exact.
+bool add_variables(const te::Expr& x, std::set<const void*>& variables) {
+  if (const auto* var = std::get_if<te::VarRef>(&x->kind))
+    return variables.insert(var->var.id()).second;
+  const auto* two = std::get_if<te::Binary>(&x->kind);
+  if (two == nullptr) return te::as_int(x).has_value();
+  const bool is_sum = two->op == te::BinaryOp::kAdd || two->op == te::BinaryOp::kSubtract;
+  const bool is_factor =
+      two->op == te::BinaryOp::kMultiply && (te::as_int(two->a) || te::as_int(two->b));
+  return (is_sum || is_factor) && add_variables(two->a, variables) &&
+         add_variables(two->b, variables);
+}
+
+Status check_load(const te::Load& load, const te::Ranges& ranges) {
+  for (size_t k = 0; k < load.indices.size(); ++k) {
+    std::set<const void*> variables;
+    const auto extent = te::as_int(load.tensor.shape()[k]);
+    if (!extent || !add_variables(load.indices[k], variables)) continue;
+    if (!std::ranges::all_of(variables, [&](const void* one) { return ranges.contains(one); }))
+      continue;
+    const te::Interval range = te::bounds_of(load.indices[k], ranges);
+    if (range.lo >= 0 && range.hi < *extent) continue;
+    return failed(cat("reads ", load.tensor.name(), " at ", range.lo, " to ", range.hi,
+                      " of dimension ", k, ", which has ", *extent, " elements"));
+  }
+  return {};
+}
+
+// Checks the reads that no condition guards: loops of them would leave their tensors.
+Status check_reads(const te::Compute& compute) {
+  te::Ranges ranges;
+  for (const auto* axes : {&compute.axes, &compute.reduce}) {
+    for (const te::Axis& axis : *axes) {
+      const auto extent = te::as_int(axis.extent);
+      if (!extent || *extent == 0) return {};
+      ranges[axis.var.id()] = {0, *extent - 1};
+    }
+  }
+  Status status;
+  std::unordered_set<const void*> seen;
+  std::vector<te::Expr> open = compute.values;
+  while (!open.empty() && status.ok()) {
+    const te::Expr x = open.back();
+    open.pop_back();
+    if (!seen.insert(&*x).second || std::holds_alternative<te::Select>(x->kind)) continue;
+    if (const auto* load = std::get_if<std::shared_ptr<const te::Load>>(&x->kind))
+      status = check_load(**load, ranges);
+    te::map_operands(x, [&](const te::Expr& operand) {
+      open.push_back(operand);
+      return operand;
+    });
+  }
+  return status;
+}
+
+Status check_reads(const te::Dag& dag, const std::string& op) {
+  for (const te::Stage& stage : dag.stages) {
+    const auto* compute = std::get_if<te::Compute>(&stage.kind);
+    Status status = compute == nullptr ? Status() : check_reads(*compute);
+    if (!status.ok())
+      return failed(cat("the compute of the op ", op, " ", status.message(), ", in its stage ",
+                        stage.name))
+          .with_slug("library-fault")
+          .with_help("correct the library");
+  }
+  return {};
+}
+
+bool has_open_type(const Function& function) {
+  return std::ranges::any_of(function.nodes, [](const Node& node) {
+    for (size_t k = 0; k < node.types.size(); ++k)
+      if (!is_static(node.types[k]->shape)) return true;
+    return false;
+  });
+}
 
 class AddedLoops {
  public:
@@ -76,12 +164,20 @@ class AddedLoops {
       params.push_back({alone.add_param(cat("x", params.size()), function.type(arg)), 0});
     const uint32_t now = alone.add_copy(node, params);
     for (uint32_t k = 0; k < node.types.size(); ++k) alone.results.push_back({now, k});
+    if (has_open_type(alone))
+      return unimplemented(cat("the op ", call.op->name, " of a library has open sizes here, ",
+                               key.substr(key.rfind(' ') + 1),
+                               ", and loops of such ops have numbers as extents"))
+          .with_slug("loops-type")
+          .with_help("give sizes as numbers, --shape N=16, or use a plugin that takes the op");
     const Symbol name = module_.unique_name(call.op->name);
     module_.functions.emplace(name, std::move(alone));
     BYOC_TRY(te::Dag dag,
              te::translate_to_te(module_, module_.function(name), target_, te::by_level()));
+    BYOC_TRY_STATUS(check_reads(dag, call.op->name));
     BYOC_TRY(te::LoopFunction loops, te::lower(te::Schedule(dag)));
     BYOC_TRY(Function made, loops_in_place_of(module_, name, loops));
+    set_library_op(made, call);
     module_.function(name) = std::move(made);
     return at->second = name;
   }
@@ -93,6 +189,27 @@ class AddedLoops {
 
 }  // namespace
 
+Function with_library_op(const Function& function) {
+  const std::string name = function.attrs.s(kLibraryOpAttr);
+  const OpDef* op = name.empty() ? nullptr : all_ops().find(name);
+  if (op == nullptr) return function;
+  Function out;
+  Attrs of_op;
+  for (const auto& [key, value] : function.attrs) {
+    const std::string& text = key.str();
+    if (text.starts_with(kOpAttrPrefix)) of_op.set(text.substr(kOpAttrPrefix.size()), value);
+    else if (text != "loops" && text != kLibraryOpAttr) out.attrs.set(key, value);
+  }
+  std::vector<ValueId> args;
+  for (uint32_t k = 0; k < function.num_params(); ++k)
+    args.push_back(
+        {out.add_param(std::get<Param>(function.nodes[k].kind).name, function.nodes[k].types[0]),
+         0});
+  out.add_call(op, intern(std::move(of_op)), args, function.nodes.back().types);
+  out.results = function.results;  // both have the parameters and one node
+  return out;
+}
+
 Result<IRModule> make_added_loops(IRModule module, const PassContext& context) {
   const bool has_added = std::ranges::any_of(module.functions, [](const auto& item) {
     return std::ranges::any_of(item.second.nodes, [](const Node& node) {
@@ -100,7 +217,7 @@ Result<IRModule> make_added_loops(IRModule module, const PassContext& context) {
       return call != nullptr && is_added(*call->op);
     });
   });
-  if (!has_added) return module;
+  if (!has_added || context.option("added_ops") == "reference") return module;
   BYOC_TRY(te::Target target,
            te::parse_target(context.target_json == "{}" ? "native" : context.target_json));
   target.threads = std::max(context.threads, 1U);

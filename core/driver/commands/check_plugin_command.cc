@@ -10,6 +10,7 @@
 #include "byoc/base/json.h"
 #include "core/conform/conform.h"
 #include "core/driver/commands/commands.h"
+#include "core/tools/model/libraries.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "runtime/cli/output.h"
@@ -26,7 +27,7 @@ struct CheckPluginFlags {
   std::string file, level = "core", groups;
   std::vector<std::string> plugin_options, timeouts;
   uint64_t seed = 1;
-  std::vector<std::string> examples, shapes;
+  std::vector<std::string> examples, shapes, libraries;
   bool list = false, all_patterns = false;
 };
 
@@ -261,6 +262,7 @@ Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonO
   BYOC_TRY(std::vector<int> groups, chosen_groups(options.groups));
   if (options.list) return list_checks(common);
   if (options.file.empty()) return cli::usage_error("no FILE given");
+  BYOC_TRY_STATUS(load_libraries(options.libraries));
   BYOC_TRY(conform::Options kit, kit_options(options));
   BYOC_TRY(kit.examples, read_examples(options));
   std::error_code error;
@@ -322,6 +324,7 @@ cli::Command check_plugin_command(const cli::CommonOptions& common) {
       {"--shape", "NAME=DIMS", "extents of inputs of the examples, N=1", &options->shapes},
       {"--all-patterns", "", "fail when no kernel of some pattern was run",
        &options->all_patterns}};
+  add_library_option(command, options->libraries);
   command.notes =
       "The plugin's code is loaded in child processes only.\n"
       "A program that registers a plugin checks it by byoc_command, before it starts threads.\n"

@@ -5,6 +5,7 @@
 #include "byoc/op/registry.h"
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/ops_support.h"
+#include "core/tools/model/libraries.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
 #include "runtime/cli/output.h"
@@ -114,6 +115,7 @@ Result<int> run_support(const ListedOps& options, const std::vector<const OpDef*
 }
 
 Result<int> run_ops(const ListedOps& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(load_libraries(options.model));
   BYOC_TRY(auto ops, chosen_ops(options.op));
   if (options.support) return run_support(options, ops, common);
   std::string text = options.markdown ? markdown(ops) : "";

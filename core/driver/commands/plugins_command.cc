@@ -88,11 +88,10 @@ std::string searched_text(const PluginSearch& search) {
 Result<int> run_plugins(const PluginsFlags& options, const cli::CommonOptions& common) {
   BYOC_TRY(ListedPlugins listed, list_plugins(options.plugins));
   const PluginSet& set = *listed.set;
-  cli::print_text(
-      cat(usable_text(set), unopened_text(set), order_text(listed), left_out_text(listed),
-          refused_text(set), absent_text(listed.absent), devices_text(listed.devices),
-          searched_text(set.search())),
-      common);
+  cli::print_text(cat(usable_text(set), unopened_text(set), order_text(listed),
+                      left_out_text(listed), refused_text(set), absent_text(listed.absent),
+                      devices_text(listed.devices), searched_text(set.search())),
+                  common);
   BYOC_TRY_STATUS(cli::print_json(common, "plugins", json_of(listed)));
   BYOC_TRY_STATUS(set.check_options());
   Status named = cli::check_named_plugins(set, options.plugins.files);

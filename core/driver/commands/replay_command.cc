@@ -6,6 +6,7 @@
 #include "byoc/base/json.h"
 #include "core/driver/commands/commands.h"
 #include "core/tools/model/compare.h"
+#include "core/tools/model/libraries.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/replay/run_replay.h"
 #include "runtime/cli/output.h"
@@ -17,6 +18,7 @@ namespace {
 struct ReplayFlags {
   std::string folder, compiler;
   PluginFlags plugins;
+  std::vector<std::string> libraries;
   double tolerance = -1;
 };
 
@@ -126,6 +128,7 @@ Json json_of(const ReplayCase& replay, const std::string& folder, const Replayed
 }
 
 Result<int> replay_folder(const ReplayFlags& options, const cli::CommonOptions& common) {
+  BYOC_TRY_STATUS(load_libraries(options.libraries));
   BYOC_TRY(auto folders, folders_of(options.folder));
   Json list = Json::array();
   size_t passed = 0;
@@ -166,6 +169,7 @@ cli::Command replay_command(const cli::CommonOptions& common) {
                  &options->folder, true});
   all.push_back({"--compiler", "ID", "the plugin that runs it", &options->compiler});
   add_plugin_options(command, options->plugins);
+  add_library_option(command, options->libraries);
   all.push_back({"--tolerance", "X", kToleranceHelp, &options->tolerance});
   command.notes =
       "The plugin that compiled the region gets the stored graph. Another one gets the ops, as\n"

@@ -152,6 +152,9 @@ constexpr SlugRow kRows[] = {
     {"knob-space",
      "The knobs of a plugin cannot be read. It is a defect of the plugin; report it to its "
      "author."},
+    {"library-fault",
+     "A function of a library of --pass-library threw an exception or returned what it must not. "
+     "The message names the library and the function; correct it."},
     {"loop-extent",
      "A loop ran more often than its results have rows. Compile with a larger --shape "
      "max_iterations=N."},

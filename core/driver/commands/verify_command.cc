@@ -106,7 +106,15 @@ std::string bad_text(const Verification& verification) {
     out += cat(bad.in_piece ? "has a piece that differs from " : "differs from ",
                verification.reference, " on equal inputs");
   }
-  return cat(out, "\n  ", bad.output.name, " ", value_text(bad.output), "\n", smallest_text(bad));
+  out += cat("\n  ", bad.output.name, " ", value_text(bad.output), "\n");
+  if (!bad.library_op.empty()) {
+    out += cat("  the library's compute of ", bad.library_op, " differs from its reference");
+    out += bad.plugin == kReferencePlugin
+               ? "\n"
+               : cat(", or ", bad.plugin,
+                     " compiles it wrongly: --compiler json runs the loops without it\n");
+  }
+  return cat(out, smallest_text(bad));
 }
 
 /// Returns what values between regions may differ by.

@@ -20,6 +20,7 @@ namespace byoc::driver {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr OptionKey<option::Texts> kPassLibrary{"pass-library"};
 constexpr std::string_view kModelEndings[] = {".onnx", ".ir", ".byoc"};
 
 bool is_model_file(const fs::path& path) {
@@ -242,10 +243,19 @@ void warn_left_out(const PluginSet& plugins, const std::vector<std::string>& com
 
 }  // namespace
 
-Status load_libraries(const ModelOptions& options) {
-  constexpr OptionKey<option::Texts> kFiles{"pass-library"};
-  for (const std::string& file : options[kFiles]) BYOC_TRY_STATUS(extend::load_library(file));
+Status load_libraries(const std::vector<std::string>& files) {
+  for (const std::string& file : files) BYOC_TRY_STATUS(extend::load_library(file));
   return {};
+}
+
+Status load_libraries(const ModelOptions& options) { return load_libraries(options[kPassLibrary]); }
+
+void add_library_option(cli::Command& command, std::vector<std::string>& files) {
+  for (const OptionInfo& option : option_table()) {
+    if (option.name != kPassLibrary.name) continue;
+    command.options.push_back(
+        {flag_of(option), std::string(option.value), std::string(option.doc), &files});
+  }
 }
 
 Result<BuildOptions> build_options(const ModelOptions& options) {

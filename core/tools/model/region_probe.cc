@@ -5,6 +5,7 @@
 #include <map>
 
 #include "byoc/base/check.h"
+#include "byoc/extend/loops.h"
 #include "byoc/ir/visit.h"
 #include "byoc/te/module.h"
 #include "byoc/translate/policies.h"
@@ -81,6 +82,7 @@ IRModule with_all_regions_for(IRModule module, const std::string& plugin) {
   for (auto& [name, function] : module.functions) {
     if (name == module.entry || !function.attrs.has("compiler")) continue;
     function.attrs.set("compiler", plugin);
+    if (plugin == kReferencePlugin) function = with_library_op(function);
     if (!te::has_loops(function)) function.attrs.erase("compute");  // a choice of the other plugin
   }
   return module;

@@ -42,7 +42,10 @@ struct CutModule {
 ///   after:  %1 = @a(%x)   %2 = @b(%p)   return %1, %2, %2       with a new parameter %p
 /// Values whose extents are counted in each run are read as before.
 CutModule cut_at_borders(const ProbedModule& probed);
-/// Assigns every region of `module` to `plugin`.
+/// The plugin of the reference kernels, which are the definitions of the ops.
+inline constexpr std::string_view kReferencePlugin = "json";
+/// Assigns every region of `module` to `plugin`. For the reference plugin, loops that are made of
+/// ops of libraries become these ops again: it has their reference kernels.
 IRModule with_all_regions_for(IRModule module, const std::string& plugin);
 /// Returns a module whose entry only calls `function`. It also has the composites of `from`.
 IRModule module_calling(const IRModule& from, Symbol name, Function function);

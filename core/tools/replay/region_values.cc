@@ -21,6 +21,7 @@ BuildOptions all_by(const std::string& plugin, BuildOptions build) {
   build.default_codegen = "";
   build.strict = false;
   build.policies = nullptr;
+  build.options["added_ops"] = "reference";
   return build;
 }
 

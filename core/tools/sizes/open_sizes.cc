@@ -10,6 +10,7 @@
 #include "byoc/import.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/bindings.h"
+#include "core/tools/model/libraries.h"
 #include "runtime/cli/given_shapes.h"
 
 namespace byoc::driver {
@@ -180,6 +181,7 @@ class Sizes {
 }  // namespace
 
 Result<AssumedSizes> set_open_sizes(ModelOptions& options, const std::vector<std::string>& inputs) {
+  BYOC_TRY_STATUS(load_libraries(options));  // a text names their ops
   BYOC_TRY(std::string path, model_path(options.model));
   const bool is_onnx = path.ends_with(".onnx");
   if (!is_onnx && !path.ends_with(".ir")) return AssumedSizes{};

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "byoc/base/check.h"
+#include "byoc/extend/loops.h"
 #include "byoc/import.h"
 #include "byoc/ir/states.h"
 #include "byoc/pass/partition.h"
@@ -327,6 +328,7 @@ class Verifier {
       };
     }
     BYOC_TRY(ReducedRegion reduced, reduce_region(module, bad.function, std::move(inputs), test));
+    bad.library_op = values.fused().function(bad.function).attrs.s(kLibraryOpAttr);
     bad.from_ops = work_in(values.fused().function(bad.function));
     bad.to_ops = reduced.to_ops;
     bad.runs = reduced.runs;

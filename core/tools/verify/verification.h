@@ -8,6 +8,7 @@
 
 #include "byoc/compile.h"
 #include "core/tools/model/compare.h"
+#include "core/tools/model/region_probe.h"
 #include "core/tools/replay/replay_case.h"
 #include "core/tools/show/placement.h"
 #include "core/tools/verify/reduce_region.h"
@@ -38,7 +39,8 @@ struct BadRegion {
   std::vector<PlacedOp> smallest;  // the ops of the reduced region
   Confirmation confirmation = Confirmation::kNotAsked;
   std::string why_no_verdict;
-  ReplayCase replay;  // the reduced region, for `byoc replay`
+  std::string library_op;  // whose `compute` the region's loops are; "": other regions
+  ReplayCase replay;       // the reduced region, for `byoc replay`
 };
 
 struct Verification {
@@ -64,8 +66,6 @@ struct Verification {
   bool passed() const;
 };
 
-/// The plugin of the reference kernels, which are the definitions of the ops.
-inline constexpr std::string_view kReferencePlugin = "json";
 /// Returns that plugin; where it is not loaded, the last of the default codegens in order of
 /// priority. Another default codegen of low priority may be the one to be verified.
 /// Errors: slug "no-default-codegen".

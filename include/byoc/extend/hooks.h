@@ -26,8 +26,8 @@ struct Hooks {
   /// Returns why a plugin that takes the op or match must not get it, "" where it may. `graph` has
   /// the op, or a call of the composite, with its operands as parameters and constants.
   std::function<std::string(std::string_view plugin, const Function& graph)> region_judge;
-  /// Returns the state of each node of a problem of placement. Stops the process, naming the
-  /// solver, when the states are not those of the problem.
+  /// Returns the state of each node of a problem of placement. States that the problem does not
+  /// have are an error, slug "library-fault".
   std::function<std::vector<uint8_t>(const placement::Problem&)> placement_solver;
   tune::CostModel tuner_model;     ///< predicts how fast points are; without `train`: byoc's
   tune::PointSearch tuner_search;  ///< chooses the points that are measured; empty: byoc's search

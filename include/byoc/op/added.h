@@ -5,8 +5,8 @@
 
 namespace byoc {
 
-/// Adds an op to all_ops(). It has a name of letters, digits, `_` and `.`, type inference, and a
-/// reference kernel; with `compute` it becomes loops, which a default codegen compiles. Call it
+/// Adds an op to all_ops(). It has a name of a-z, 0-9 and `_`, type inference, and a reference
+/// kernel; with `compute` it becomes loops, which a default codegen compiles. Call it
 /// before models are read and before other threads use the table. Errors: kInvalidArgument,
 /// kAlreadyExists.
 Result<const OpDef*> add_op(OpDef op);

@@ -89,6 +89,34 @@ TEST(PassLibrary, FoldsConstantsByTheReference) {
   EXPECT_THAT(ran.out, HasSubstr("const([3.0,-4.0])"));
 }
 
+TEST(PassLibrary, VerifiesComputesByTheReference) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice);
+  Ran right = byoc("verify " + model + library("none"));
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  Ran wrong = byoc("verify " + model + library("wrong_compute"));
+  EXPECT_EQ(wrong.code, 1) << wrong.out;
+  EXPECT_THAT(wrong.out, HasSubstr("test_twice")) << wrong.err;
+  EXPECT_THAT(wrong.out,
+              HasSubstr("the library's compute of test_twice differs from its reference"));
+  Ran by_json = byoc("verify " + model + library("wrong_compute") + "--compiler json");
+  EXPECT_EQ(by_json.code, 1) << by_json.out;
+}
+
+TEST(PassLibrary, LoadsItInEachCommandThatReadsAModel) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice);
+  const std::string with = library("none");
+  for (const std::string& command :
+       {"run " + model + " --input x=1,2,3,4", "bench " + model + " --duration 0.01",
+        "place " + model + " --budget 1 --costs " + byoc.file("costs"),
+        "verify " + model + " --input x=1,2,3,4"}) {
+    Ran ran = byoc(command + with + "--compiler json");
+    EXPECT_THAT(ran.err, Not(HasSubstr("unknown-op"))) << command;
+    EXPECT_EQ(ran.code, 0) << command << ran.err;
+  }
+}
+
 TEST(PassLibrary, RefusesWrongLibrariesWithTheReason) {
   Byoc byoc;
   const std::pair<const char*, const char*> all[] = {
@@ -107,6 +135,47 @@ TEST(PassLibrary, RefusesWrongLibrariesWithTheReason) {
     EXPECT_THAT(ran.err, HasSubstr(reason)) << name;
     EXPECT_THAT(ran.err, HasSubstr(std::string("liblibrary_") + name + ".so"));
   }
+}
+
+TEST(PassLibrary, NamesTheFunctionAtFault) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2,3]) {
+    %0 = test_same(%x)
+    %1 = relu(%0)
+    return %1
+  })");
+  const std::pair<const char*, const char*> all[] = {
+      {"infer_throws", "infer of the op test_same threw an exception: planted"},
+      {"infer_none", "infer of the op test_same gives 0 types, the op has 1 results"},
+      {"reference_throws", "reference of the op test_same threw an exception: planted"},
+      {"compute_throws", "compute of the op test_same threw an exception: planted"},
+      {"compute_none", "compute of the op test_same makes nothing"},
+      {"compute_shape", "compute of the op test_same makes f32[7]"},
+      {"compute_dtype", "compute of the op test_same makes f64[2,3]"},
+      {"compute_reads_outside", "compute of the op test_same reads x0 at 1 to 3 of dimension 1"},
+      {"no_compute", "which their `compute` gives"},
+      {"pass_throws", "the pass planted threw an exception: planted"},
+      {"pass_breaks", "the pass planted breaks the module"},
+      {"pass_types", "the pass planted breaks the module"},
+      {"pass_name", "has a name that --passes cannot read"},
+      {"onnx_twice", "the operator org.example.Same has 2 rows"},
+      {"cost_throws", "placement_cost threw an exception: planted"},
+      {"cost_nan", "placement_cost returns nan"},
+      {"cost_negative", "placement_cost returns -1"},
+      {"judge_throws", "region_judge threw an exception: planted"},
+      {"solver_few", "placement_solver returns 0 states"},
+      {"solver_far", "placement_solver returns state 200"}};
+  for (const auto& [fault, reason] : all) {
+    setenv("BYOC_TEST_FAULT", fault, 1);
+    Ran ran = byoc("verify " + model + library("faulty"));
+    EXPECT_EQ(ran.code, 1) << fault;
+    EXPECT_THAT(ran.err, HasSubstr(reason)) << fault;
+    EXPECT_THAT(ran.err, Not(HasSubstr("defect of"))) << fault;
+    if (std::string_view(fault).find("compute_reads") != 0 &&
+        fault != std::string_view("no_compute"))
+      EXPECT_THAT(ran.err, HasSubstr("liblibrary_faulty.so")) << fault;
+  }
+  unsetenv("BYOC_TEST_FAULT");
 }
 
 TEST(PassLibrary, RefusesPluginsAndFilesThatAreNone) {

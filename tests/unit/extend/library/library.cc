@@ -10,6 +10,8 @@ namespace {
 
 using namespace byoc;
 
+constexpr std::string_view kFault = FAULT;
+
 Result<IRModule> note(IRModule module, const PassContext&, const PassArgs&) {
   module.function(module.entry).attrs.set("noted", "yes");
   return module;
@@ -33,13 +35,14 @@ OpDef twice() {
   };
   op.reference = twice_reference;
   op.compute = ComputeFn([](te::Builder& b, std::span<const te::Tensor> in, Types, const Attrs&) {
-    auto element = [&](const te::Indices& i) { return in[0](i) + in[0](i); };
+    const double factor = kFault == "wrong_compute" ? 2.02 : 2;
+    auto element = [&](const te::Indices& i) {
+      return in[0](i) * te::constant(DType::kF32, factor);
+    };
     return Result<std::vector<te::Tensor>>({b.compute("y", in[0].shape(), element)});
   });
   return op;
 }
-
-constexpr std::string_view kFault = FAULT;
 
 }  // namespace
 
