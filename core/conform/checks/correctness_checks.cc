@@ -41,9 +41,9 @@ Answer check_values(CheckContext& context) {
 
 Answer check_empty(CheckContext& context) {
   const bool are_wrong = context.sweep().findings.contains("values");
-  return found(context, "empty",
-               are_wrong ? "single ops are wrong: values"
-                         : "takes no op alone on tensors without elements");
+  return found(
+      context, "empty",
+      are_wrong ? "single ops are wrong: values" : "takes no op alone on tensors without elements");
 }
 Answer check_special(CheckContext& context) { return found(context, "special", "takes no floats"); }
 Answer check_misaligned(CheckContext& context) {
