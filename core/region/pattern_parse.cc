@@ -294,22 +294,26 @@ void add_root_ops(const PatternNode& node, std::vector<std::string>& out) {
 }
 
 using Names = std::unordered_set<std::string>;
+using Captures = std::unordered_map<std::string, bool>;  // name -> it has the links of a chain
 
-// Adds what `from` captures to `into`, the smaller to the larger. Names of both are an error unless
-// only one of the two matches.
-Status add_captures(Names from, bool are_alternatives, const std::string& path, Names& into) {
+// Adds what `from` captures to `into`, the smaller to the larger. A name of both is an error unless
+// only one of the two matches, or both are of the links of chains, which share a list.
+Status add_captures(Captures from, bool are_alternatives, const std::string& path, Captures& into) {
   if (from.size() > into.size()) std::swap(from, into);
-  for (const std::string& name : from) {
-    if (into.insert(name).second || are_alternatives) continue;
+  for (const auto& [name, is_list] : from) {
+    auto [at, is_new] = into.try_emplace(name, is_list);
+    const bool may_share = is_new || are_alternatives || (is_list && at->second);
+    at->second = at->second && is_list;
+    if (may_share) continue;
     return syntax(path, cat("the name \"", name, "\" is captured twice; {\"same\": \"", name,
                             "\"} matches the value that has it"));
   }
   return {};
 }
 
-// Returns the names that a pattern captures. Errors: one that two values of a match have.
-Result<Names> captures_of(const PatternNode& node, const std::string& path) {
-  Names out;
+// Returns what a pattern captures. Errors: a name that two values of a match have.
+Result<Captures> captures_of(const PatternNode& node, const std::string& path) {
+  Captures out;
   const bool is_op = std::holds_alternative<PatternNode::Op>(node.kind);
   const bool are_alternatives = std::holds_alternative<PatternNode::OneOf>(node.kind);
   const bool is_repeat = std::holds_alternative<PatternNode::Repeat>(node.kind);
@@ -318,12 +322,15 @@ Result<Names> captures_of(const PatternNode& node, const std::string& path) {
     const std::string here = is_op              ? cat(path, "/args/", k)
                              : are_alternatives ? cat(path, "/one_of/", k)
                              : k == 1           ? cat(path, "/on")
-                             : is_repeat        ? cat(path, "/repeat")
-                                                : cat(path, "/optional");
-    BYOC_TRY(Names names, captures_of(parts[k], here));
+                                                : cat(path, is_repeat ? "/repeat" : "/optional");
+    BYOC_TRY(Captures names, captures_of(parts[k], here));
+    if (is_repeat && k == 0) {
+      for (auto& [name, is_list] : names) is_list = true;
+    }
     BYOC_TRY_STATUS(add_captures(std::move(names), are_alternatives, here, out));
   }
-  if (!node.as.empty()) BYOC_TRY_STATUS(add_captures({node.as}, false, path, out));
+  if (node.as.empty()) return out;
+  BYOC_TRY_STATUS(add_captures({{node.as, is_repeat}}, false, path, out));
   return out;
 }
 

@@ -189,7 +189,8 @@ TEST(CheckPlugin, GivesAFaultOfEveryRunOneVerdict) {
     const char *plugin, *reason, *cure;
   };
   for (const Always& one :
-       {Always{"unruly_run_fails", "run fails: the chip is too hot", "refuse in judge, or decline"},
+       {Always{"unruly_run_fails", "run fails: example: the chip is too hot",
+               "refuse in judge, or decline"},
         Always{"unruly_run_crashes", "crashed (Aborted) while run, ",
                "libbyoc_unruly_run_crashes.so --group 5"},
         Always{"unruly_run_exits", "ended the process (exit code 3) while run, ",
@@ -200,8 +201,8 @@ TEST(CheckPlugin, GivesAFaultOfEveryRunOneVerdict) {
     EXPECT_THAT(reason_of(json, "values"), HasSubstr(one.reason));
     EXPECT_THAT(reason_of(json, "ends"), HasSubstr("its first function does not run, see group 5"));
     for (const Json& check : json["checks"]) {
-      if (check["name"] == "values")
-        EXPECT_THAT(check["cure"].get<std::string>(), HasSubstr(one.cure));
+      if (check["name"] != "values") continue;
+      EXPECT_THAT(check["cure"].get<std::string>(), HasSubstr(one.cure));
     }
     for (const Json& pattern : json["patterns_not_run"])
       EXPECT_NE(pattern, "example.relu") << one.plugin << " has run it";
@@ -212,7 +213,7 @@ TEST(CheckPlugin, FailsNothingWhereCompileDeclinesEverything) {
   Byoc byoc;
   Json json = byoc.json(cat("check-plugin ", fault_path("unruly_declines")));
   EXPECT_THAT(failed_checks(json), testing::IsEmpty()) << json.dump(1);
-  EXPECT_THAT(reason_of(json, "longer"), HasSubstr("compile fails: takes nothing today"));
+  EXPECT_THAT(reason_of(json, "longer"), HasSubstr("compile fails: example: takes nothing today"));
 }
 
 TEST(CheckPlugin, GivesTheTimeoutToEachOfManyRuns) {

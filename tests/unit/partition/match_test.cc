@@ -205,6 +205,14 @@ TEST(PatternSyntax, AllowsANameInAlternativesOfWhichOneMatches) {
   EXPECT_EQ(mistake_of(kConvBiasPosts), "");
 }
 
+// Such a name is that of a list in any case.
+TEST(PatternSyntax, AllowsANameForTheLinksOfTwoChains) {
+  const std::string chain = R"({"repeat":{"op":"add","args":["$",{"any":true,"as":"other"}]},
+                                "as":"post","on":)";
+  EXPECT_EQ(mistake_of(chain + R"({"op":"exp","args":[)" + chain + R"({"op":"tanh"}}]}})"), "");
+  EXPECT_NE(mistake_of(chain + R"({"op":"exp","args":[{"any":true,"as":"other"}]}})"), "");
+}
+
 TEST(MatchesAt, AValueMatchedAsInputIsNoOpOfTheMatch) {
   Matched g = graph(
       R"(fn main(%x: f32[2]) { %0 = relu(%x) loc("a")  %1 = add(%0, %0) loc("b")  return %1 })");
