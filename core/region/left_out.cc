@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The patterns of plugins that cannot be read.
+#include "byoc/host/plugins.h"
 #include "byoc/pass/pattern.h"
 
 namespace byoc {
