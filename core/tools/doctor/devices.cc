@@ -24,6 +24,8 @@ std::vector<PluginDevices> examine_devices(const PluginSet& plugins) {
     std::string why_none;
     if (!status.ok()) why_none = status.message();
     else if (plugin.devices().empty()) why_none = "the plugin lists no device";
+    if (const std::string prefix = plugin.id() + ": "; why_none.starts_with(prefix))
+      why_none.erase(0, prefix.size());  // the line has it already
     out.push_back({plugin.id(), plugin.devices(), std::move(why_none)});
   };
   for (const auto& plugin : plugins.all()) add(*plugin);
