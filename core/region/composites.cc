@@ -6,6 +6,8 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/composite.h"
 #include "byoc/ir/dim.h"
+#include "byoc/pass/pass.h"
+#include "byoc/pass/pattern.h"
 #include "core/region/function_key.h"
 
 namespace byoc {
@@ -140,6 +142,20 @@ bool has_counted_values(const IRModule& module, const Function& function, uint32
 
 bool has_open_values(const IRModule& module, const Function& function, uint32_t node) {
   return has_values(module, function, node, is_open_with_bound);
+}
+
+std::vector<LeftOutPattern> left_out_patterns(const Plugin& plugin) {
+  std::vector<LeftOutPattern> out;
+  for (uint32_t k = 0; k < plugin.patterns().size(); ++k) {
+    const Status status = Pattern::parse(plugin.patterns()[k].dag_json).status();
+    const std::string place = status.where().empty() ? "" : cat(" at ", status.where());
+    if (!status.ok()) out.push_back({k, plugin.patterns()[k].name, status.message() + place});
+  }
+  return out;
+}
+
+std::string left_out_text(const Plugin& plugin, const LeftOutPattern& pattern) {
+  return cat("the pattern \"", pattern.name, "\" of ", plugin.id(), " is left out: ", pattern.why);
 }
 
 }  // namespace byoc
