@@ -37,7 +37,8 @@ class LlvmPlugin : public sdk::Plugin {
  public:
   void open(const sdk::Options& options) override {
     const std::string root = user_cache_folder(), own = root.empty() ? "" : root + "/llvm";
-    cache_folder_ = options.get_bool("cache", true) ? options.get("cache_dir", own) : "";
+    const std::string folder = options.get("cache_dir", own);  // which makes it a known option
+    cache_folder_ = options.get_bool("cache", true) ? folder : "";
     families_ = options.get("families", "");
     if (Status status = check_families(families_); !status.ok()) fail(status, -1);
     shares_all_ = options.get_bool("shares_all", false);
@@ -116,16 +117,15 @@ CompileOptions options_of(const sdk::CompileRequest& request, const KernelCache&
   return options;
 }
 
-RequestFacts facts_of(const sdk::Function& f, uint32_t flags, const std::string& families) {
-  return {std::ssize(f.constants), (flags & BYOC_STRICT_FP) != 0,
-          (flags & BYOC_SHARED_WEIGHTS) != 0, families};
-}
-
 std::vector<FunctionToLower> functions_of(const sdk::CompileRequest& request,
                                           const std::string& families) {
+  const bool is_strict = (request.raw.flags & BYOC_STRICT_FP) != 0;
+  const bool shares_weights = (request.raw.flags & BYOC_SHARED_WEIGHTS) != 0;
   std::vector<FunctionToLower> out;
-  for (const sdk::Function& f : request.functions)
-    out.push_back({f.graph_json, facts_of(f, request.raw.flags, families), f.point});
+  for (const sdk::Function& f : request.functions) {
+    const RequestFacts facts{std::ssize(f.constants), is_strict, shares_weights, families};
+    out.push_back({f.graph_json, facts, f.point});
+  }
   return out;
 }
 
@@ -203,12 +203,12 @@ void add_sequences(std::span<const CompiledFunction> functions, const Machine& m
 Kernels compile_all(const sdk::CompileRequest& request, std::span<const FunctionToLower> functions,
                     const te::Target& target, const Machine& machine,
                     const CompileOptions& options) {
-  const bool contract = (request.raw.flags & BYOC_STRICT_FP) == 0;
-  CompiledFunctions compiled =
-      compile_functions(functions, target, contract, options, each_of(request));
+  CompiledFunctions compiled = compile_functions(
+      functions, target, (request.raw.flags & BYOC_STRICT_FP) == 0, options, each_of(request));
+  for (size_t f = 0; f < compiled.errors.size(); ++f)  // first: others may have no kernels then
+    if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
   Kernels out;
   for (size_t f = 0; f < compiled.functions.size(); ++f) {
-    if (!compiled.errors[f].ok()) fail(compiled.errors[f], static_cast<int64_t>(f));
     CompiledFunction& function = compiled.functions[f];
     const std::vector<std::string>& sizes = request.functions[f].graph.sizes;
     out.of_function.push_back(function.sequence ? nullptr

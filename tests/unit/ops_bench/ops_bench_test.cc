@@ -38,7 +38,8 @@ import numpy
 FAULT = os.environ.get("FAKE_FAULT", "")
 __version__ = "7.8.9"
 def set_default_logger_severity(level): pass
-class SessionOptions: pass
+class SessionOptions:
+    def add_session_config_entry(self, name, value): pass
 class OrtValue:
     @staticmethod
     def ortvalue_from_numpy(value): return value
