@@ -80,9 +80,9 @@ class KeptBoxes {
       const Lanes w = (b.x1.min(box.x1) - b.x0.max(box.x0)).max(0);
       const Lanes h = (b.y1.min(box.y1) - b.y0.max(box.y0)).max(0);
       const Lanes common = w * h, all = area + b.area - common, share = common / all;
-      bool is_above = false;
-      for (int k = 0; k < kLanes; ++k) is_above |= (all[k] > 0) & (share[k] > threshold);
-      if (is_above) return true;
+      int above = 0;  // no branch in a loop of lanes
+      for (int k = 0; k < kLanes; ++k) above |= int{all[k] > 0} & int{share[k] > threshold};
+      if (above != 0) return true;
     }
     return false;
   }
