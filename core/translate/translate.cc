@@ -38,7 +38,11 @@ class Translator {
  public:
   Translator(const IRModule& module, const Target& target, const StrategySelector& selector,
              const StrategyTable& strategies)
-      : module_(module), target_(target), selector_(selector), strategies_(strategies) {}
+      : module_(module),
+        target_(target),
+        selector_(selector),
+        strategies_(strategies),
+        builder_(target) {}
 
   Result<Dag> run(const Function& function) {
     for (uint32_t k = 0; k < function.num_params(); ++k) {

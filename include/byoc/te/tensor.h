@@ -10,6 +10,8 @@
 
 namespace byoc::te {
 
+struct Target;
+
 /// One loop of a stage; runs from 0.
 struct Axis {
   Var var;      ///< the index
@@ -85,6 +87,11 @@ using Indices = std::vector<Expr>;  ///< The indices of one element.
 /// Makes a Dag, stage by stage. One thread.
 class Builder {
  public:
+  Builder() = default;
+  /// `target`, which the Builder keeps a pointer to: the machine that the Dag is made for.
+  explicit Builder(const Target& target) : target_(&target) {}
+  /// Returns the machine, or null where it is not known: how many registers an op may count on.
+  const Target* target() const { return target_; }
   /// Begins an op: the next stages belong to this op, compute and node.
   void begin_op(std::string op, std::string compute, uint32_t call);
 
@@ -114,6 +121,7 @@ class Builder {
  private:
   std::string unique(std::string name);
   Stage& add(std::string name);
+  const Target* target_ = nullptr;
   Dag dag_;
   std::string op_, compute_;
   uint32_t call_ = 0;

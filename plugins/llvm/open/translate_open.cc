@@ -180,7 +180,7 @@ class Chosen {
   // Calls the compute for the open types, in a Dag that is dropped.
   static Status made_open(const te::Strategy& strategy, const Function& function,
                           const te::Site& site) {
-    te::Builder builder;
+    te::Builder builder(*site.target);
     std::vector<te::Tensor> inputs;
     const Node& node = function.nodes[site.node];
     for (ValueId arg : function.args(node))

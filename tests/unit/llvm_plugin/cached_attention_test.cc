@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "byoc/te/target.h"
 #include "support/flow.h"
 #include "support/paths.h"
 
@@ -21,7 +22,8 @@ struct Attended {
   bool is_causal = false, is_packed = false;
   int64_t left = -1;
   DType cache = DType::kF32;
-  bool is_open = false;  // the number of queries
+  bool is_open = false;         // the number of queries
+  bool has_infinities = false;  // in values that no or not all queries see
 };
 
 template <class Length>
@@ -91,7 +93,7 @@ struct Operands {
     for (int64_t key = 0; key < c.t; ++key) {
       const double p = std::exp(score(image, head, i, key));
       all += p;
-      for (int64_t m = 0; m < c.e; ++m)
+      for (int64_t m = 0; m < c.e && p != 0; ++m)
         sums[static_cast<size_t>(m)] +=
             p *
             double{x[2][place(c.kv_heads, c.t, c.e, image, head / (c.heads / c.kv_heads), key, m)]};
@@ -110,10 +112,27 @@ struct Operands {
   }
 };
 
-void check(const Attended& c, uint32_t seed, uint32_t threads) {
-  SCOPED_TRACE(text_of(c));
+// Makes the values of the last key of each image infinite, which the last query alone sees.
+void add_infinities(Operands& operands, Tensor& values) {
+  const Attended& c = operands.c;
+  auto* data = static_cast<float*>(static_cast<void*>(values.data()));
+  for (int64_t image = 0; image < c.n; ++image) {
+    const int64_t last = operands.lengths[static_cast<size_t>(image)] - 1;
+    for (int64_t head = 0; head < c.kv_heads && last >= 0; ++head) {
+      for (int64_t m = 0; m < c.e; ++m) {
+        const size_t at = operands.place(c.kv_heads, c.t, c.e, image, head, last, m);
+        operands.x[2][at] = std::numeric_limits<float>::infinity();
+        data[at] = operands.x[2][at];
+      }
+    }
+  }
+}
+
+void check(const Attended& c, uint32_t seed, uint32_t threads, const char* cpu = "") {
+  SCOPED_TRACE(cat(text_of(c), " ", cpu));
   std::mt19937 random(seed);
   BuildOptions options{.plugins = built_plugins(), .compilers = {"llvm"}, .strict = true};
+  if (*cpu != 0) options.target_json = te::print(*te::parse_target(cpu));
   const Result<Executable> program = build(parse(text_of(c)), options);
   ASSERT_TRUE(program.ok()) << program.status().to_string();
   Attended fixed = c;
@@ -130,11 +149,15 @@ void check(const Attended& c, uint32_t seed, uint32_t threads) {
                                          : static_cast<int64_t>(random()) % (c.t + 1));
     static_cast<int64_t*>(static_cast<void*>(in.back().data()))[image] = operands.lengths.back();
   }
+  if (c.has_infinities) add_infinities(operands, in[2]);
   const std::vector<float> got = floats(execute(*program, built_plugins(), in, 1, threads).at(0));
   const std::vector<float> expected = operands.expected();
   ASSERT_EQ(got.size(), expected.size());
   // Values are at most 1; sums of up to 130 products and one exponential each, in f32.
-  for (size_t k = 0; k < got.size(); ++k) ASSERT_NEAR(got[k], expected[k], 2e-5) << "element " << k;
+  for (size_t k = 0; k < got.size(); ++k) {
+    if (std::isfinite(expected[k])) ASSERT_NEAR(got[k], expected[k], 2e-5) << "element " << k;
+    else ASSERT_EQ(got[k], expected[k]) << "element " << k;
+  }
 }
 
 TEST(LlvmCachedAttention, FollowsTheDefinition) {
@@ -180,6 +203,25 @@ TEST(LlvmCachedAttention, FollowsTheDefinition) {
       {.n = 4, .heads = 6, .kv_heads = 2, .t = 80, .d = 8, .e = 8, .is_open = true}};
   uint32_t seed = 1;
   for (const Attended& c : cases) check(c, seed, 1 + seed % 2), ++seed;
+}
+
+// Tiles of 2, 4 and 8 sums, and blocks of keys that all, some and no queries of a block see.
+TEST(LlvmCachedAttention, ComputesPromptsForAnyNumberOfRegisters) {
+  const Attended causal{.n = 5,
+                        .heads = 6,
+                        .kv_heads = 2,
+                        .s = 150,
+                        .t = 333,
+                        .d = 40,
+                        .e = 43,
+                        .is_causal = true,
+                        .has_infinities = true};
+  Attended window = causal, open = causal, few = causal;
+  window.left = 70, open.is_open = true, few.s = 11;
+  uint32_t seed = 50;
+  for (const char* cpu : {"x86-64-v2", "x86-64-v3", ""}) {
+    for (const Attended& c : {causal, window, open, few}) check(c, seed, 1 + seed % 2, cpu), ++seed;
+  }
 }
 
 }  // namespace

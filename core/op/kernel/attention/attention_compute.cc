@@ -55,7 +55,7 @@ Result<Tensors> cached_attention_loops(te::Builder& builder, const CachedAttenti
     if (tensor.dtype() == DType::kF64) dtype = DType::kF64;
   }
   return builder.procedure("cached_attention", {*out}, read, [&](const Tensors& y) {
-    Rows rows(plan, in, y[0], dtype);
+    Rows rows(plan, in, y[0], dtype, builder.target());
     if (plan.e == 0 || te::as_int(rows.s) == 0) return Stmt();
     const Blocks blocks = blocks_of(rows);
     const Expr units = te::simplify(in[0].shape()[0] * blocks.count * plan.kv_heads);

@@ -2,20 +2,32 @@
 // Many rows of queries, as in a prompt: each has a lane, so that an element of a key or of a value
 // is read where it is in the cache and multiplied with a vector of rows:
 //   scores[key][lane] += k[key][c] q[c][lane];  acc[c][lane] += v[key][c] p[key][lane]
-// Tiles of kTile by kLanes sums stay in registers. Maxima and sums are taken lane by lane.
+// Tiles of sums, keys or columns of values by kLanes, stay in registers. Maxima and sums are taken
+// lane by lane.
 #include "core/op/kernel/attention/rows.h"
 
 namespace byoc::op::attention {
 namespace {
 
-constexpr int64_t kTile = 8;  // keys, or columns of values, of a tile
-static_assert(kKeys % kTile == 0);
+constexpr int64_t kMostTile = 8;  // keys, or columns of values, of a tile
+static_assert(kKeys % kMostTile == 0);
+
+// Returns the sums of a tile that fit beside a vector of rows and an element.
+int64_t tile_of(int64_t registers) {
+  int64_t out = kMostTile;
+  while (out > 1 && out + 2 > registers) out /= 2;
+  return out;
+}
+
+using TileFn = std::function<Stmt(Expr, Expr)>;  // of a sum of a tile and a lane
 
 struct LaneRows : Rows {
+  int64_t tile_size;
   Tensor q, scores, acc, top, base, factor, sum, low, high, tile;
 
   explicit LaneRows(const Rows& rows)
       : Rows(rows),
+        tile_size(tile_of(rows.registers)),
         q("q", dtype, {Expr(plan.d), Expr(kLanes)}),
         scores("scores", dtype, {Expr(kKeys), Expr(kLanes)}),
         acc("acc", dtype, {Expr(plan.e), Expr(kLanes)}),
@@ -25,7 +37,7 @@ struct LaneRows : Rows {
         sum(vector("sum", dtype)),
         low(vector("low", DType::kI64)),
         high(vector("high", DType::kI64)),
-        tile("tile", dtype, {Expr(kTile), Expr(kLanes)}) {}
+        tile("tile", dtype, {Expr(tile_size), Expr(kLanes)}) {}
 
   std::vector<Tensor> memory() const {
     return {tile, high, low, sum, factor, base, top, acc, scores, q};
@@ -37,12 +49,12 @@ struct LaneRows : Rows {
   // Lanes after the last row repeat it, and are not stored.
   Expr row(const Expr& lane) const { return te::min(begin + lane, all() - 1); }
   Stmt prepared() const;
-  Stmt tiled(int64_t count, const Expr& terms, const std::function<Expr(Expr, Expr, Expr)>& product,
-             const std::function<Stmt(Expr, Expr)>& begun,
-             const std::function<Stmt(Expr, Expr)>& ended) const;
-  Stmt scored(const Expr& from, const Expr& keys) const;
+  Stmt summed(int64_t count, const Expr& terms,
+              const std::function<Expr(Expr, Expr, Expr)>& product, const TileFn& begun) const;
+  Expr shared(const Expr& from, const Expr& keys) const;
+  Stmt scored(const Expr& from, const Expr& keys, const Expr& shared) const;
   Stmt normalised(const Expr& tiles) const;
-  Stmt added(const Expr& from, const Expr& keys, bool are_seen) const;
+  Stmt added(const Expr& from, const Expr& first_key, const Expr& keys, bool is_shared) const;
   Stmt keys_from(const Expr& from) const;
   Stmt stored() const;
 };
@@ -71,40 +83,55 @@ Stmt LaneRows::prepared() const {
   return te::make_block({load, clear, none, empty});
 }
 
-// Makes a tile of `count` sums over `terms`: begun(u, lane) sets it, ended(u, lane) reads it.
-Stmt LaneRows::tiled(int64_t count, const Expr& terms,
-                     const std::function<Expr(Expr, Expr, Expr)>& product,
-                     const std::function<Stmt(Expr, Expr)>& begun,
-                     const std::function<Stmt(Expr, Expr)>& ended) const {
-  auto all_of = [&](const std::function<Stmt(Expr, Expr)>& body) {
-    return each(count, [&](Expr u) { return lanes(kLanes, [&](Expr l) { return body(u, l); }); });
-  };
+Stmt all_of(int64_t count, const TileFn& body) {
+  return each(count, [&](Expr u) { return lanes(kLanes, [&](Expr l) { return body(u, l); }); });
+}
+
+// Makes a tile of `count` sums over `terms`, which begin as begun(u, lane).
+Stmt LaneRows::summed(int64_t count, const Expr& terms,
+                      const std::function<Expr(Expr, Expr, Expr)>& product,
+                      const TileFn& begun) const {
   Stmt sums = te::loop("term", terms, [&](Expr term) {
-    return all_of([&](Expr u, Expr l) {
+    return all_of(count, [&](Expr u, Expr l) {
       return te::make_store(tile, {u, l}, tile(u, l) + product(u, term, l));
     });
   });
-  return te::make_block({all_of(begun), sums, all_of(ended)});
+  return te::make_block({all_of(count, begun), sums});
+}
+
+// Returns how many keys from `from` on all rows see.
+Expr LaneRows::shared(const Expr& from, const Expr& keys) const {
+  if (!has_own_keys()) return keys;
+  const Expr count = te::max(Expr(0), te::min(keys, end_of(query(begin)) - from));
+  return te::select(first_of(query(row(kLanes - 1))) <= from, count, Expr(0));
 }
 
 // Writes the scores of whole tiles of the keys from `from` on. Those of keys that are not there are
-// minus infinity.
-Stmt LaneRows::scored(const Expr& from, const Expr& keys) const {
-  return te::loop("tile", floor_div(keys + (kTile - 1), kTile), [&](Expr t) {
-    auto key = [&](const Expr& u) { return from + t * kTile + u; };
+// minus infinity. Tiles of shared keys need no comparison, which is one of 64 bits a lane.
+Stmt LaneRows::scored(const Expr& from, const Expr& keys, const Expr& shared) const {
+  return te::loop("tile", floor_div(keys + (tile_size - 1), tile_size), [&](Expr t) {
+    auto key = [&](const Expr& u) { return from + t * tile_size + u; };
     auto product = [&](const Expr& u, const Expr& c, const Expr& l) {
       return operand(1, plan.d, head, te::min(key(u), end - 1), c) * q(c, l);
     };
     auto begun = [&](const Expr& u, const Expr& l) {
       return te::make_store(tile, {u, l}, zero(dtype));
     };
-    auto ended = [&](const Expr& u, const Expr& l) {
+    auto score_of = [&](const Expr& u, const Expr& l) {
+      return masked(tile(u, l), row(l), te::min(key(u), end - 1));
+    };
+    auto all_seen = [&](const Expr& u, const Expr& l) {
+      return te::make_store(scores, {t * tile_size + u, l}, score_of(u, l));
+    };
+    auto some_seen = [&](const Expr& u, const Expr& l) {
       Expr is_seen = key(u) < end;
       if (has_own_keys()) is_seen = low(l) <= key(u) && key(u) < te::min(high(l), end);
-      const Expr score = masked(tile(u, l), row(l), te::min(key(u), end - 1));
-      return te::make_store(scores, {t * kTile + u, l}, te::select(is_seen, score, number(kNone)));
+      return te::make_store(scores, {t * tile_size + u, l},
+                            te::select(is_seen, score_of(u, l), number(kNone)));
     };
-    return tiled(kTile, Expr(plan.d), product, begun, ended);
+    return te::make_block({summed(tile_size, Expr(plan.d), product, begun),
+                           te::make_if(t * tile_size + tile_size <= shared,
+                                       all_of(tile_size, all_seen), all_of(tile_size, some_seen))});
   });
 }
 
@@ -116,8 +143,8 @@ Stmt LaneRows::normalised(const Expr& tiles) const {
   auto folded = [&](const Tensor& to, const ExprFn2& join) {
     return te::loop("tile", tiles, [&](Expr t) {
       return set(to, [&](const Expr& l) {
-        return join(to(l),
-                    joined(kTile, join, [&](int64_t u) { return scores(t * kTile + u, l); }));
+        return join(to(l), joined(tile_size, join,
+                                  [&](int64_t u) { return scores(t * tile_size + u, l); }));
       });
     });
   };
@@ -125,7 +152,7 @@ Stmt LaneRows::normalised(const Expr& tiles) const {
   auto base_of = [&](const Expr& l) {
     return te::select(base(l) == number(kNone), zero(dtype), base(l));
   };
-  Stmt powers = te::loop("key", tiles * kTile, [&](Expr key) {
+  Stmt powers = te::loop("key", tiles * tile_size, [&](Expr key) {
     return lanes(kLanes, [&](Expr l) {
       return te::make_store(scores, {key, l}, exponential(scores(key, l) - factor(l)));
     });
@@ -139,40 +166,41 @@ Stmt LaneRows::normalised(const Expr& tiles) const {
        folded(sum, applied(te::BinaryOp::kAdd))});
 }
 
-// Adds the values of the keys. Unless all rows see all of them, a value that a row does not see is
-// 0, since 0 times infinity is NaN.
-Stmt LaneRows::added(const Expr& from, const Expr& keys, bool are_seen) const {
+// Adds the values of `keys` keys, the first of which is from + first_key, to results so far, which
+// shared keys scale. A value that a row does not see is 0, since 0 times infinity is NaN.
+Stmt LaneRows::added(const Expr& from, const Expr& first_key, const Expr& keys,
+                     bool is_shared) const {
   auto columns = [&](const Expr& first_column, int64_t count) {
-    auto product = [&](const Expr& u, const Expr& key, const Expr& l) {
-      Expr value = operand(2, plan.e, head, from + key, first_column + u);
-      if (!are_seen)
-        value = te::select(low(l) <= from + key && from + key < high(l), value, zero(dtype));
+    auto product = [&](const Expr& u, const Expr& k, const Expr& l) {
+      const Expr key = first_key + k, place = from + key;
+      Expr value = operand(2, plan.e, head, place, first_column + u);
+      if (!is_shared) value = te::select(low(l) <= place && place < high(l), value, zero(dtype));
       return value * scores(key, l);
     };
     auto begun = [&](const Expr& u, const Expr& l) {
-      return te::make_store(tile, {u, l}, acc(first_column + u, l) * factor(l));
+      const Expr so_far = acc(first_column + u, l);
+      return te::make_store(tile, {u, l}, is_shared ? so_far * factor(l) : so_far);
     };
     auto ended = [&](const Expr& u, const Expr& l) {
       return te::make_store(acc, {first_column + u, l}, tile(u, l));
     };
-    return tiled(count, keys, product, begun, ended);
+    return te::make_block({summed(count, keys, product, begun), all_of(count, ended)});
   };
-  const int64_t whole = plan.e / kTile, rest = plan.e % kTile;
-  Stmt tiles = te::loop("columns", whole, [&](Expr t) { return columns(t * kTile, kTile); });
-  return te::make_block({tiles, rest == 0 ? Stmt() : columns(Expr(whole * kTile), rest)});
+  const int64_t whole = plan.e / tile_size, rest = plan.e % tile_size;
+  Stmt tiles =
+      te::loop("columns", whole, [&](Expr t) { return columns(t * tile_size, tile_size); });
+  return te::make_block({tiles, rest == 0 ? Stmt() : columns(Expr(whole * tile_size), rest)});
 }
 
 Stmt LaneRows::keys_from(const Expr& from) const {
-  te::Var count("keys"), tiles("tiles");
-  const Expr keys = count;
-  Stmt add = added(from, keys, true);
-  if (has_own_keys()) {
-    const Expr all_see =
-        first_of(query(row(kLanes - 1))) <= from && from + keys <= end_of(query(begin));
-    add = te::make_if(all_see, add, added(from, keys, false));
-  }
-  Stmt out = te::make_block({scored(from, keys), normalised(tiles), add});
-  out = te::make_let(tiles, floor_div(keys + (kTile - 1), kTile), out);
+  te::Var count("keys"), tiles("tiles"), shared_count("shared");
+  const Expr keys = count, both = shared_count;
+  Stmt own;
+  if (has_own_keys()) own = te::make_if(both < keys, added(from, both, keys - both, false));
+  Stmt out = te::make_block(
+      {scored(from, keys, both), normalised(tiles), added(from, Expr(0), both, true), own});
+  out = te::make_let(tiles, floor_div(keys + (tile_size - 1), tile_size), out);
+  out = te::make_let(shared_count, shared(from, keys), out);
   return te::make_let(count, te::min(Expr(kKeys), end - from), out);
 }
 

@@ -14,12 +14,24 @@ Expr joined(int64_t count, const ExprFn2& join, const std::function<Expr(int64_t
   return out;
 }
 
-Rows::Rows(const CachedAttention& own, Inputs inputs, Tensor result, DType computing)
+namespace {
+
+int64_t registers_of(const te::Target* target, DType dtype) {
+  constexpr int64_t kUnknown = 32;
+  if (target == nullptr) return kUnknown;
+  return target->vector_registers * target->lanes(dtype_size(dtype)) / kLanes;
+}
+
+}  // namespace
+
+Rows::Rows(const CachedAttention& own, Inputs inputs, Tensor result, DType computing,
+           const te::Target* target)
     : plan(own),
       in(inputs),
       y(std::move(result)),
       dtype(computing),
-      s(inputs[0].shape()[own.has_packed[0] ? 1 : 2]) {}
+      s(inputs[0].shape()[own.has_packed[0] ? 1 : 2]),
+      registers(registers_of(target, computing)) {}
 
 Expr Rows::operand(size_t k, int64_t size, const Expr& of_head, const Expr& position,
                    const Expr& column) const {

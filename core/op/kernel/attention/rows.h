@@ -6,6 +6,7 @@
 //   sum = sum e^(top - top') + p;  acc = acc e^(top - top') + p v;  y = acc / sum
 #include <limits>
 
+#include "byoc/te/target.h"
 #include "core/op/kernel/attention/attention.h"
 
 namespace byoc::op::attention {
@@ -32,8 +33,10 @@ struct Rows {
   Expr s;                           // queries of an image and head
   Expr image, head, begin, length;  // begin: the first row
   Expr first, end;                  // of the keys that any of the rows may see
+  int64_t registers;                // the vectors of kLanes numbers that they hold
 
-  Rows(const CachedAttention& plan, Inputs in, Tensor y, DType dtype);
+  /// `target`: null where it is not known.
+  Rows(const CachedAttention& plan, Inputs in, Tensor y, DType dtype, const te::Target* target);
 
   Expr all() const { return s * plan.group(); }  // rows that a head of k and v serves
   Expr number(double value) const { return literal(dtype, value); }
