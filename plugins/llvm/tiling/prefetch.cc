@@ -101,14 +101,16 @@ Panel lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& ter
 
 // Returns the part of the next panel that a term of tile `tile` of so many prefetches, whose number
 // each run gives. Where there are several, lines that the next terms prefetch are among them. Parts
-// are rounded down: the last tiles prefetch all of the panel once more, mostly from the caches.
+// are rounded up, and the last tiles have the end of the panel, mostly from the caches: rounded
+// down, parts of a term's elements are nothing where there are more tiles than elements.
 Panel open_lines_of(const te::Tensor& tensor, const Reads& reads, const te::Expr& tile,
                     const te::Expr& tiles, int64_t most, const te::Ranges& ranges) {
   Panel out{tensor, {}, most, true};
   const int64_t bytes = bytes_of(tensor);
-  const te::Expr step = te::floor_div(te::Expr(most), tiles);
+  const te::Expr step = te::floor_div(tiles + (most - 1), tiles), part = step * reads.count;
+  const te::Expr last = te::max(te::Expr(0), te::Expr(reads.panel.length()) - part);
   const te::Expr begin =
-      reads.panel.begin() + reads.panel.length() + (tile * reads.count + reads.term) * step;
+      reads.panel.begin() + reads.panel.length() + te::min(tile * part, last) + reads.term * step;
   for (int64_t line = 0; line < most * bytes; line += kLineBytes)
     out.next.push_back(te::simplify(begin + line / bytes, ranges));
   return out;

@@ -248,12 +248,12 @@ TEST(Prefetch, IsSharedByTheTilesOfEachRun) {
     return lines_of(prefetched_in(function), {{size.id(), Expr(count)}});
   };
   for (int64_t count : {1, 2}) expect_next_panel(lines_at(2, count), 128);
-  for (int64_t count : {1, 3, 9, 40}) {
+  for (int64_t count : {1, 3, 9, 15, 16, 17, 22, 40}) {
     const std::set<int64_t> lines = lines_at(40, count);
     EXPECT_EQ(*lines.begin(), 128);
     const auto fetched = static_cast<int64_t>(lines.size());
-    EXPECT_GE(fetched, 8 * count * (16 / (count + 1))) << count;
-    EXPECT_LE(fetched, 128) << "or the last tiles have no part";
+    EXPECT_GE(fetched, 128 * count / (count + 1)) << count << ", and the tile after them the rest";
+    EXPECT_LE(*lines.rbegin(), 256) << "little more than the panel";
   }
 }
 
