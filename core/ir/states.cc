@@ -98,4 +98,9 @@ void set_states(Function& entry, const std::vector<StatePair>& states) {
   entry.attrs.set(kStateOutputsAttr, std::move(outputs));
 }
 
+IRModule without_states(IRModule module) {
+  if (Function* entry = module.find(module.entry)) set_states(*entry, {});
+  return module;
+}
+
 }  // namespace byoc
