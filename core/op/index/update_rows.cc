@@ -18,8 +18,10 @@ struct UpdatePlan {
   size_t axis = 1;
   int64_t extent = 0, rows = 0;  // of the cache along the axis, and of the new ones; 0 while open
   bool is_circular = false;
-  // Returns the starts that fit: all of the rows are inside, or go around the end.
-  IndexRange starts() const { return {0, is_circular ? extent : extent - rows + 1}; }
+  // Returns the starts that fit; none for any start, which is then taken modulo the extent.
+  std::vector<IndexRange> starts() const {
+    return is_circular ? std::vector<IndexRange>() : std::vector<IndexRange>{{0, extent - rows + 1}};
+  }
 };
 
 Status update_misfit(std::string what, Types in) {
@@ -69,6 +71,7 @@ Result<std::vector<TensorType>> infer_update_rows(Types in, const Attrs& attrs) 
 // Copies rows of one image, each of `bytes`, to those of the cache from `start` on.
 void write_rows(const UpdatePlan& plan, size_t bytes, int64_t start, const std::byte* from,
                 std::byte* to) {
+  if (plan.is_circular) start = (start % plan.extent + plan.extent) % plan.extent;
   for (int64_t k = 0; k < plan.rows; ++k) {
     int64_t row = start + k;
     if (row >= plan.extent) row -= plan.extent;
@@ -98,7 +101,7 @@ Result<RefKernel> reference_update_rows(Types in, Types, const Attrs& attrs) {
 
 Result<ValueCheck> check_update_rows(Types in, const Attrs& attrs) {
   BYOC_TRY(const UpdatePlan plan, read_update_plan(in, attrs));
-  return index_check(attrs.s("of"), in[2], 2, {plan.starts()});
+  return index_check(attrs.s("of"), in[2], 2, plan.starts());
 }
 
 // ---- as loops
@@ -133,7 +136,15 @@ te::Stmt rows_of_image(const UpdatePlan& plan, const Tensor& rows, const Expr& i
   });
 }
 
-// The starts are checked before anything is written.
+// Returns starts modulo the extent.
+Tensor around(te::Builder& builder, const UpdatePlan& plan, const Tensor& starts) {
+  return builder.compute("update_rows.around", starts.shape(), [&](const Exprs& i) {
+    return te::floor_mod(te::cast(DType::kI64, starts(i)), plan.extent);
+  });
+}
+
+// The starts are checked before anything is written: that rows fit, also when their number is known
+// in the run.
 Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
                                     const Attrs& attrs) {
   const TypeId types[] = {type_of(in[0]), type_of(in[1]), type_of(in[2])};
@@ -141,8 +152,10 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
   const Expr rows = in[1].shape()[plan.axis];
   const Expr most = plan.is_circular ? te::select(rows <= Expr(plan.extent), plan.extent, 0)
                                      : Expr(plan.extent + 1) - rows;
+  const bool is_around = plan.is_circular && plan.extent != 0;
   const CheckedIndices starts =
-      CheckedIndices(builder, attrs.s("of"), in[2], {RangeExpr(0, te::simplify(most))});
+      CheckedIndices(builder, attrs.s("of"), is_around ? around(builder, plan, in[2]) : in[2],
+                     {RangeExpr(0, te::simplify(most))});
   Tensors read = {in[0], in[1]};
   for (const Tensor& tensor : starts.inputs()) read.push_back(tensor);
   return builder.procedure(kUpdateRows, {*out[0]}, read, [&](const Tensors& y) {
@@ -160,8 +173,9 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
 void add_update_rows_ops(OpRegistry& ops) {
   ops.add(
       {.name = kUpdateRows,
-       .doc = "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis. A start "
-              "for which they do not fit is an error of the run, which names `of`.",
+       .doc = "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis, in a circular "
+              "cache modulo its extent. A start for which they do not fit is an error of the run, "
+              "which names `of`.",
        .inputs = {{"cache", "any type, [n, ...]"},
                   {"rows", "as cache, with at most as many along the axis, which may be open"},
                   {"starts", "i32 or i64 [n]"}},
