@@ -26,8 +26,8 @@ TEST(UpdateRows, GoesAroundTheEnd) {
             (std::vector<double>{20, 2, 10, 4, 30, 40}));
 }
 
-// ONNX: "the write index is modulo max_sequence_length", with numpy's remainder, which is never
-// negative.
+// ONNX: "the write index is modulo max_sequence_length". Its remainder is numpy's, which is not
+// negative here.
 TEST(UpdateRows, TakesStartsBeyondTheEndModuloTheRows) {
   const std::vector<double> around = {20, 2, 10, 4, 30, 40};  // as from starts 2 and 1
   for (const auto& starts :

@@ -20,7 +20,8 @@ struct UpdatePlan {
   bool is_circular = false;
   // Returns the starts that fit; none for any start, which is then taken modulo the extent.
   std::vector<IndexRange> starts() const {
-    return is_circular ? std::vector<IndexRange>() : std::vector<IndexRange>{{0, extent - rows + 1}};
+    return is_circular ? std::vector<IndexRange>()
+                       : std::vector<IndexRange>{{0, extent - rows + 1}};
   }
 };
 
@@ -173,9 +174,10 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
 void add_update_rows_ops(OpRegistry& ops) {
   ops.add(
       {.name = kUpdateRows,
-       .doc = "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis, in a circular "
-              "cache modulo its extent. A start for which they do not fit is an error of the run, "
-              "which names `of`.",
+       .doc =
+           "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis, in a circular "
+           "cache modulo its extent. A start for which they do not fit is an error of the run, "
+           "which names `of`.",
        .inputs = {{"cache", "any type, [n, ...]"},
                   {"rows", "as cache, with at most as many along the axis, which may be open"},
                   {"starts", "i32 or i64 [n]"}},
