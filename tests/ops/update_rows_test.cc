@@ -79,6 +79,14 @@ TEST(UpdateRowsInfer, RejectsWhatDoesNotFit) {
   EXPECT_EQ(of(f32_type({2, 4, 4})),
             "update_rows: 4 rows do not fit into 3 (cache f32[2,3,4], "
             "rows f32[2,4,4], starts i64[2])");
+  const OpDef* op = *all_ops().get("update_rows");
+  const TensorType open{DType::kF32, {Dim(2), Dim::symbol(Symbol("T"), 1, 65536), Dim(4)}};
+  const std::vector<TypeId> types = {TypeId(cache), TypeId(open), TypeId(starts)};
+  const Status status = infer_types(*op, types, *complete_attrs(*op, {})).status();
+  EXPECT_EQ(status.message(),
+            "update_rows: up to 65536 rows do not fit into 3 (cache f32[2,3,4], "
+            "rows f32[2,1<=T<=65536,4], starts i64[2])");
+  EXPECT_EQ(status.help(), "--shape T=1..3");
   EXPECT_EQ(of(f32_type({1, 3, 4}), {{"axis", 0}}),
             "update_rows: axis is 0, the dim of the images (cache f32[2,3,4], rows f32[1,3,4], "
             "starts i64[2])");

@@ -31,6 +31,12 @@ Status update_misfit(std::string what, Types in) {
       .with_slug("op-shape");
 }
 
+// Returns the cure for an open number of rows that may be more than `most`.
+std::string narrower(Dim rows, int64_t most) {
+  if (rows.is_expression()) return cat("give its sizes with --shape, so that it is at most ", most);
+  return cat("--shape ", rows.name(), "=", rows.min(), "..", most);
+}
+
 Result<UpdatePlan> read_update_plan(Types in, const Attrs& attrs) {
   UpdatePlan plan;
   BYOC_TRY(plan.axis, normal_axis(kUpdateRows, attrs.i("axis", -2), in[0]));
@@ -51,6 +57,10 @@ Result<UpdatePlan> read_update_plan(Types in, const Attrs& attrs) {
   if (rows[plan.axis].is_static()) plan.rows = rows[plan.axis].extent();
   if (rows[plan.axis].min() > plan.extent)
     return update_misfit(cat(rows[plan.axis].min(), " rows do not fit into ", plan.extent), in);
+  if (rows[plan.axis].max() != Dim::kUnbounded && rows[plan.axis].max() > plan.extent)
+    return update_misfit(
+               cat("up to ", rows[plan.axis].max(), " rows do not fit into ", plan.extent), in)
+        .with_help(narrower(rows[plan.axis], plan.extent));
   const std::string mode = attrs.s("mode", "linear");
   if (mode != "linear" && mode != "circular")
     return invalid(cat(kUpdateRows, ": mode is \"", mode, "\", expected linear or circular"));
