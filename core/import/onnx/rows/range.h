@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Ranges, shapes and grouped products by sizes that may be open, for operators that have several ops.
+// Ranges, shapes and products by sizes that may be open, for operators that have several ops.
 #include "core/import/onnx/convert.h"
 
 namespace byoc::onnx_import {
