@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
 #include "byoc/ir/dim.h"
+#include "byoc/ir/states.h"
 #include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
@@ -40,6 +42,18 @@ Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
           .with_help("give them, as in --shape N=1");
     }
     out.push_back({name.str(), *std::move(spec)});
+  }
+  return out;
+}
+
+Result<std::vector<NamedTensor>> given_inputs(const IRModule& module) {
+  BYOC_TRY(std::vector<NamedTensor> all, entry_inputs(module));
+  BYOC_TRY(const auto states, states_of(module.function(module.entry)));
+  std::set<uint32_t> kept;
+  for (const StatePair& pair : states) kept.insert(pair.param);
+  std::vector<NamedTensor> out;
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    if (!kept.contains(k)) out.push_back(std::move(all[k]));
   }
   return out;
 }

@@ -47,6 +47,8 @@ Result<std::vector<RegionCall>> regions_of(IRModule module, const BuildOptions& 
 BuildOptions all_by(const std::string& plugin, BuildOptions build);
 /// Returns the inputs of the entry function. Errors: slug "symbolic-shape".
 Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module);
+/// Likewise without states, as a run gets them. Errors: also those of states_of.
+Result<std::vector<NamedTensor>> given_inputs(const IRModule& module);
 /// Returns the open sizes in the types of the entry's parameters, by name.
 std::vector<OpenSize> entry_sizes(const IRModule& module);
 /// Returns the index in `names` of a name or a number. Errors: slug "unknown-region", with the

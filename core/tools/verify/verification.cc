@@ -38,12 +38,6 @@ size_t work_in(const Function& function) {
   return static_cast<size_t>(std::ranges::count_if(function.nodes, is_work));
 }
 
-/// Makes states plain inputs and outputs.
-IRModule without_states(IRModule module) {
-  if (Function* entry = module.find(module.entry)) set_states(*entry, {});
-  return module;
-}
-
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
