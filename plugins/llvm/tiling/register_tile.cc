@@ -9,8 +9,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr double kLoad = 0.6;     // two a cycle, with occasional conflicts
-constexpr double kLatency = 4.6;  // of a multiply-add, 4, and losses of the schedule
+constexpr double kLoad = 0.6;   // two a cycle, with occasional conflicts
+constexpr double kLatency = 4;  // of a multiply-add; tiles overlap, so that nothing is lost at ends
 constexpr auto kMostOfOneCell = static_cast<int64_t>(2 * kLatency);  // two begin in a cycle
 
 double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
