@@ -50,8 +50,10 @@ double product_cycles(const Shape& shape, const te::Target& target, const topi::
     for (auto [cells, c_count] :
          {std::pair(tile.cells, tiles / tile.cells), std::pair(tiles % tile.cells, int64_t{1})}) {
       if (vectors == 0 || cells == 0 || c_count == 0) continue;
-      const double terms =
-          topi::cycles_per_term(cells, vectors * registers) * static_cast<double>(shape.c);
+      // many equal tiles: the next one begins before the last additions of one are over
+      const double of_term =
+          topi::cycles_per_term(cells, vectors * registers, topi::kMultiplyAddCycles);
+      const double terms = of_term * static_cast<double>(shape.c);
       of_panel += static_cast<double>(c_count) * (std::max(terms, again) + kTileCycles);
       if (is_first) of_panel += std::max(terms, first) - std::max(terms, again);
       is_first = false;
