@@ -1,68 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants were fitted to Zen 5 (bench_llvm_kernels); only the order of costs matters.
+// Estimates cycles: arithmetic and reading overlap, so that the longer one counts. Only the order
+// of costs matters.
 #include "plugins/llvm/families/winograd/plan.h"
 
 #include <algorithm>
 
 #include "plugins/llvm/families/winograd/transforms.h"
+#include "plugins/llvm/tiling/caches.h"
 
 namespace byoc::llvm_plugin::winograd {
 namespace {
 
-constexpr double kTileSlack = 1.6;            // cycles of a register tile against the best
-constexpr double kTileCycles = 12;            // to begin a register tile
-constexpr double kL2PerByte = 0.008;          // cycles that a byte of filters adds, read in a row
-constexpr double kL3PerByteOfLane = 0.00625;  // for filters that do not stay there
-constexpr double kMemoryPerByte = 0.11;       // for those that stay in no cache
-constexpr int64_t kSharedCache = 24 << 20;    // bytes that filters may use of the third cache
-constexpr int64_t kStreams = 6;               // places that the hardware fetches ahead from at once
-constexpr double kMoreStreams = 0.18;         // of the time to read filters, for each place more
-constexpr double kSpillPerByte = 0.04;        // for a byte of a batch that leaves the second cache
-constexpr double kTransformPerVector = 2.2;   // cycles per vector of products that is made or read
-constexpr double kVectorOfResult = 2;         // cycles to finish and to store a vector
-constexpr double kDirectShare = 0.85;         // of the peak that direct convolutions reach
+constexpr double kTileSlack = 1.6;           // cycles of a register tile against the best
+constexpr double kTileCycles = 12;           // to begin a register tile
+constexpr int64_t kSharedCache = 24 << 20;   // bytes that filters may use of the third cache
+constexpr double kTransformPerVector = 2.2;  // cycles per vector of products that is made or read
+constexpr double kVectorOfResult = 2;        // cycles to finish and to store a vector
+constexpr double kDirectShare = 0.85;        // of the peak that direct convolutions reach
+constexpr int64_t kLineBytes = 64;
 
 int64_t count_of(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
-// Returns the cycles to read filters. The second cache keeps three eighths of its size for them; of
-// more filters about twice the rest is evicted before it is read again. From beyond that cache, the
-// hardware fetches ahead in as many places as a tile has blocks of results, and products of shorter
-// vectors take longer, so that they wait less for it.
-double filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
+// Returns the cycles to read a byte of filters for the first tiles of a batch. The second cache
+// keeps three eighths of its size for them; of more filters about twice the rest is evicted before
+// it is read again.
+double cycles_per_byte(int64_t bytes, const te::Target& target) {
+  const topi::ReadRates rates = topi::read_rates(target);
   const int64_t evicted = std::clamp<int64_t>(2 * bytes - target.l2_bytes * 3 / 4, 0, bytes);
-  const double per_byte =
-      bytes <= kSharedCache ? kL3PerByteOfLane * target.lanes(4) : kMemoryPerByte;
-  const double places = static_cast<double>(std::min<int64_t>(vectors, 4));
-  const double missed = static_cast<double>(std::max<int64_t>(vectors - kStreams, 0));
-  return (kL2PerByte * static_cast<double>(bytes - evicted) +
-          per_byte * static_cast<double>(evicted) * (1 + 4 / places) / 2) *
-         (1 + kMoreStreams * missed);
+  const double share = static_cast<double>(evicted) / static_cast<double>(bytes);
+  return (1 - share) / rates.l2 + share / (bytes <= kSharedCache ? rates.l3 : rates.memory);
 }
 
-// Returns the cycles of the products of `tiles` tiles.
+// Returns the cycles of the products of `tiles` tiles. The first register tile of a panel brings
+// its filters, the others find them in the first cache, or in the second one.
 double product_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
                       int64_t tiles) {
   const int64_t registers = std::max<int64_t>(shape.o_block / target.lanes(4), 1);
+  const double per_byte = cycles_per_byte(shape.filter_bytes(), target);
+  const double per_byte_of_l2 = 1 / topi::read_rates(target).l2;
   double out = 0;
   for (auto [vectors, v_count] : {std::pair(tile.vectors, shape.o_blocks / tile.vectors),
                                   std::pair(shape.o_blocks % tile.vectors, int64_t{1})}) {
+    const int64_t panel = vectors * shape.o_block * shape.c * 4;
+    const bool stays = panel <= target.l1_bytes * 3 / 8;
+    const double first = per_byte * static_cast<double>(panel);
+    const double again = stays ? 0 : per_byte_of_l2 * static_cast<double>(panel);
+    double of_panel = 0;
+    bool is_first = true;
     for (auto [cells, c_count] :
          {std::pair(tile.cells, tiles / tile.cells), std::pair(tiles % tile.cells, int64_t{1})}) {
-      if (vectors == 0 || cells == 0) continue;
-      const double terms =
-          topi::cycles_per_term(cells, vectors * registers) * static_cast<double>(shape.c);
-      out += static_cast<double>(v_count * c_count) * (terms + kTileCycles);
+      if (vectors == 0 || cells == 0 || c_count == 0) continue;
+      // many equal tiles: the next one begins before the last additions of one are over
+      const double of_term =
+          topi::cycles_per_term(cells, vectors * registers, topi::kMultiplyAddCycles);
+      const double terms = of_term * static_cast<double>(shape.c);
+      of_panel += static_cast<double>(c_count) * (std::max(terms, again) + kTileCycles);
+      if (is_first) of_panel += std::max(terms, first) - std::max(terms, again);
+      is_first = false;
     }
+    out += static_cast<double>(v_count) * of_panel;
   }
   return out * static_cast<double>(shape.products);
 }
 
+// Returns the cycles in which the first cache brings and evicts a line for each vector of a
+// transform, where its matrices begin in the same sets: one vector goes to each of them, or is
+// read, before the next one of a line does.
+double conflict_cycles(const Shape& shape, const te::Target& target, int64_t tiles) {
+  const auto lanes = static_cast<double>(std::min(target.lanes(4), shape.o_block));
+  double channels = 0;
+  for (int64_t side : {shape.c, shape.o()}) {
+    if (topi::has_conflicts(shape.products, side * tiles * 4, target.l1_bytes))
+      channels += static_cast<double>(side);
+  }
+  return channels * static_cast<double>(shape.products * tiles) / lanes * 2 * kLineBytes /
+         topi::read_rates(target).l2;
+}
+
 double batch_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
                     int64_t rows) {
-  double out = product_cycles(shape, target, tile, rows * shape.tiles_across);
-  out += filter_cycles(shape.filter_bytes(), tile.vectors, target);
+  const int64_t tiles = rows * shape.tiles_across;
+  double out = product_cycles(shape, target, tile, tiles) + conflict_cycles(shape, target, tiles);
+  // what leaves the second cache is read again
   const int64_t bytes = rows * shape.row_bytes(), kept = target.l2_bytes * 3 / 4;
-  if (bytes > kept) out += kSpillPerByte * static_cast<double>(2 * (bytes - kept));
+  if (bytes > kept) out += static_cast<double>(2 * (bytes - kept)) / topi::read_rates(target).l3;
   return out;
 }
 
@@ -117,8 +138,9 @@ int64_t rows_of_batch(const Shape& shape, int64_t rows) {
 }
 
 std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
+  // A register less: operands are loaded before the multiply-adds that read them are over.
   const int64_t registers =
-      target.vector_registers / std::max<int64_t>(shape.o_block / target.lanes(4), 1);
+      (target.vector_registers - 1) / std::max<int64_t>(shape.o_block / target.lanes(4), 1);
   std::vector<std::pair<double, Plan>> all;
   for (int64_t rows = 1; rows <= shape.tiles_down; ++rows) {
     if (!are_batches_even(shape, rows)) continue;
@@ -148,7 +170,9 @@ double direct_cycles_of(const Conv& conv, const te::Target& target) {
   const int64_t taps = c * conv.rows * conv.columns;
   const auto vectors = static_cast<double>(o * taps) / lanes;
   const auto cells = static_cast<double>(conv.n * conv.oh * conv.ow);
-  return vectors * cells / 2 / kDirectShare + filter_cycles(o * taps * 4, 4, target);
+  const int64_t bytes = o * taps * 4;
+  return std::max(vectors * cells / 2 / kDirectShare,
+                  cycles_per_byte(bytes, target) * static_cast<double>(bytes));
 }
 
 }  // namespace byoc::llvm_plugin::winograd
