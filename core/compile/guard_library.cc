@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "byoc/base/library_error.h"
+#include "byoc/te/module.h"
 #include "byoc/te/tensor.h"
 #include "byoc/text/text.h"
 
@@ -61,7 +62,8 @@ bool is_of_type(const te::Tensor& tensor, const TensorType& type) {
   const te::Exprs due = te::extents_of(type);
   return tensor.dtype() == type.dtype &&
          std::ranges::equal(tensor.shape(), due, [](const te::Expr& a, const te::Expr& b) {
-           return te::as_int(a) == te::as_int(b);  // open ones are those of the types
+           const Result<Dim> own = te::dim_of(a), expected = te::dim_of(b);
+           return own.ok() && expected.ok() && *own == *expected;
          });
 }
 

@@ -77,6 +77,59 @@ TEST(PassLibrary, AddsOpsThatRunWithoutTheLibrary) {
   EXPECT_THAT(byoc("print " + model).err, HasSubstr("error[unknown-op]"));
 }
 
+constexpr const char* kSpread = R"(fn main(%x: f32[N,T]) {
+  %0 = test_spread(%x) loc("spread")
+  %1 = relu(%0)
+  return %1
+})";
+
+TEST(PassLibrary, CompilesOpsOfOpenSizesOnceForAllSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kSpread), out = byoc.file("m.byoc");
+  const std::string sizes = " --shape N=1..4 --shape T=1..8 ";
+  for (const char* compiler : {"json", "llvm"}) {
+    Ran compiled = byoc("compile " + model + library("none") + sizes + "--compiler " + compiler +
+                        " -o " + out);
+    ASSERT_EQ(compiled.code, 0) << compiled.err;
+    const std::pair<const char*, std::vector<float>> all[] = {
+        {"x=f32[1,1]=-0.5", {0, 0.5}},
+        {"x=f32[2,3]=1,2,3,4,5,6", {1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7}}};
+    for (const auto& [input, expected] : all) {
+      Ran ran = byoc("run " + out + " --input " + input + " --output-dir " + byoc.file("outputs"));
+      ASSERT_EQ(ran.code, 0) << compiler << ran.err;
+      const std::string bytes = get(byoc.file("outputs/output0.npy"));
+      std::vector<float> y(expected.size());
+      std::memcpy(y.data(), bytes.data() + bytes.size() - 4 * y.size(), 4 * y.size());
+      EXPECT_EQ(y, expected) << compiler << " " << input;
+    }
+    Ran verified = byoc("verify " + model + library("none") + sizes + "--compiler " + compiler);
+    EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+  }
+}
+
+TEST(PassLibrary, NamesTheWayToOpenSizesWhereAComputeTakesNumbers) {
+  Byoc byoc;
+  std::string text = kSpread;
+  text.replace(text.find("test_spread"), 11, "test_spread_exact");
+  const std::string model = byoc.write("m.ir", text), out = " -o " + byoc.file("m.byoc");
+  const std::string with = library("none") + "--compiler llvm";
+  Ran open = byoc("compile " + model + with + " --shape N=2 --shape T=1..8" + out);
+  EXPECT_EQ(open.code, 1);
+  EXPECT_THAT(open.err, HasSubstr("its `compute` takes numbers"));
+  EXPECT_THAT(open.err, HasSubstr("with_open_sizes()"));
+  Ran exact = byoc("compile " + model + with + " --shape N=2 --shape T=3,5" + out);
+  EXPECT_EQ(exact.code, 0) << exact.err;
+}
+
+TEST(PassLibrary, ChecksReadsAtTheEndsOfOpenSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kSpread);
+  Ran ran = byoc("compile " + model + library("wrong_compute") + "--compiler llvm --shape N=1..4 " +
+                 "--shape T=1..8 -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("of the op test_spread reads x0 at "));
+}
+
 TEST(PassLibrary, FoldsConstantsByTheReference) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main() {
