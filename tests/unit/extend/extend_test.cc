@@ -130,6 +130,18 @@ TEST(PassLibrary, ChecksReadsAtTheEndsOfOpenSizes) {
   EXPECT_THAT(ran.err, HasSubstr("of the op test_spread reads x0 at "));
 }
 
+TEST(PassLibrary, ExplainsItsOpsAsOpsOfTheModel) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice);
+  Ran ran = byoc("explain " + model + library("none") + "--compiler llvm --op twice");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("test_twice \"twice\": taken by llvm in test_twice"));
+  EXPECT_THAT(ran.out, HasSubstr("llvm: taken: as loops"));
+  Ran whole = byoc("explain " + model + library("none") + "--compiler llvm");
+  EXPECT_THAT(whole.out, HasSubstr("2 ops"));
+  EXPECT_THAT(whole.out, Not(HasSubstr("removed by make_added_loops")));
+}
+
 TEST(PassLibrary, FoldsConstantsByTheReference) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main() {
