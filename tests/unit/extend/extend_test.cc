@@ -142,6 +142,20 @@ TEST(PassLibrary, ExplainsItsOpsAsOpsOfTheModel) {
   EXPECT_THAT(whole.out, Not(HasSubstr("removed by make_added_loops")));
 }
 
+TEST(PassLibrary, ExportsItsOpsAsOperatorsOfTheirDomain) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice), onnx = byoc.file("m.onnx");
+  Ran exported = byoc("opt " + model + library("none") + "-o " + onnx);
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  Ran back = byoc("print " + onnx + library("none"));
+  EXPECT_THAT(back.out, HasSubstr("test_twice(%x) loc(\"twice\")")) << back.err;
+  Ran unknown = byoc("print " + onnx);
+  EXPECT_THAT(unknown.err, HasSubstr("domain org.example, opset 1"));
+  Ran without_row = byoc("opt " + byoc.write("s.ir", kSpread) + library("none") + "-o " + onnx);
+  EXPECT_EQ(without_row.code, 1);
+  EXPECT_THAT(without_row.err, HasSubstr("test_spread, an op of a library without a row"));
+}
+
 TEST(PassLibrary, FoldsConstantsByTheReference) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main() {
