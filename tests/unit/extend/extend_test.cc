@@ -260,6 +260,28 @@ TEST(PassLibrary, NamesTheFunctionAtFault) {
   unsetenv("BYOC_TEST_FAULT");
 }
 
+TEST(PassLibrary, NamesTheSearchWhosePointsAreOutsideOfTheSpace) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[8,8], %w: f32[8,8]) {
+    %0 = matmul(%x, %w)
+    return %0
+  })");
+  const std::pair<const char*, const char*> all[] = {
+      {"search_value", "has no value \"wrong\", it has "},
+      {"search_few", "it lacks the knob "},
+      {"search_name", "there is no knob \"nothing\""}};
+  for (const auto& [fault, reason] : all) {
+    setenv("BYOC_TEST_FAULT", fault, 1);
+    Ran ran = byoc("tune " + model + library("faulty") + "--compiler llvm --trials 40 --log " +
+                   byoc.file(fault) + " --observations none");
+    EXPECT_EQ(ran.code, 1) << fault << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("error[library-fault]")) << fault;
+    EXPECT_THAT(ran.err, HasSubstr("tuner_search returns a point outside of the space: ")) << fault;
+    EXPECT_THAT(ran.err, HasSubstr(reason)) << fault;
+  }
+  unsetenv("BYOC_TEST_FAULT");
+}
+
 TEST(PassLibrary, RefusesPluginsAndFilesThatAreNone) {
   Byoc byoc;
   Ran plugin = byoc("opt --list --pass-library " BYOC_PLUGIN_DIR "/libbyoc_json.so");
