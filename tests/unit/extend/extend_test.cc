@@ -282,6 +282,16 @@ TEST(PassLibrary, NamesTheSearchWhosePointsAreOutsideOfTheSpace) {
   unsetenv("BYOC_TEST_FAULT");
 }
 
+// Plugins that hide none of their symbols would be bound to those of another version.
+TEST(PassLibrary, FindsNoSymbolsOfTheSdkInTheCommand) {
+  Byoc byoc;
+  const std::string list = byoc.file("symbols");
+  const std::string nm = cat("nm -D --defined-only ", BYOC_BUILD_DIR, "/bin/byoc > ", list);
+  ASSERT_EQ(std::system(nm.c_str()), 0);
+  EXPECT_THAT(get(list), HasSubstr("_ZN4byoc7all_opsEv"));
+  EXPECT_THAT(get(list), Not(HasSubstr("N4byoc3sdk")));
+}
+
 TEST(PassLibrary, RefusesPluginsAndFilesThatAreNone) {
   Byoc byoc;
   Ran plugin = byoc("opt --list --pass-library " BYOC_PLUGIN_DIR "/libbyoc_json.so");
