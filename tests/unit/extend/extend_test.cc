@@ -292,6 +292,11 @@ TEST(PassLibrary, FindsNoSymbolsOfTheSdkInTheCommand) {
   EXPECT_THAT(get(list), Not(HasSubstr("N4byoc3sdk")));
 }
 
+TEST(PassLibrary, ChecksThePluginInTheFileAlsoWhenItIsJson) {
+  Ran ran = Byoc()("check-plugin " BYOC_PLUGIN_DIR "/libbyoc_json.so --group 3" + library("none"));
+  EXPECT_EQ(ran.code, 0) << ran.out;
+}
+
 TEST(PassLibrary, RefusesPluginsAndFilesThatAreNone) {
   Byoc byoc;
   Ran plugin = byoc("opt --list --pass-library " BYOC_PLUGIN_DIR "/libbyoc_json.so");
