@@ -20,7 +20,7 @@ constexpr double kVectorOfResult = 2;        // cycles to finish and to store a 
 constexpr double kDirectShare = 0.85;        // of the peak that direct convolutions reach
 constexpr int64_t kLineBytes = 64;
 
-// Of targets with 32 registers.
+// Targets with 32 registers have these.
 constexpr double kL2PerByte = 0.008;          // cycles that a byte of filters adds, read in a row
 constexpr double kL3PerByteOfLane = 0.00625;  // for filters that do not stay there
 constexpr double kMemoryPerByte = 0.11;       // for those that stay in no cache
@@ -38,7 +38,7 @@ int64_t evicted_of(int64_t bytes, const te::Target& target) {
   return std::clamp<int64_t>(2 * bytes - target.l2_bytes * 3 / 4, 0, bytes);
 }
 
-// Returns the cycles to read filters. From beyond the second cache, the hardware fetches ahead in as
+// Returns the cycles to read filters. From beyond the second cache, hardware fetches ahead in as
 // many places as a tile has blocks of results, and products of shorter vectors take longer, so that
 // they wait less for it.
 double fitted_filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
