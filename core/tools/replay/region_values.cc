@@ -172,6 +172,21 @@ Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionCall& region) c
   return out;
 }
 
+std::map<std::string, int64_t> RegionValues::sizes() const {
+  std::map<std::string, int64_t> out;
+  const Function& entry = fused_.function(fused_.entry);
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    const Shape& shape = entry.nodes[k].types[0]->shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!is_open(shape[d])) continue;
+      for (Dim size : sizes_in(shape[d])) {
+        if (size == shape[d]) out[size.name().str()] = inputs_[k].spec().dims[d];
+      }
+    }
+  }
+  return out;
+}
+
 Result<const RegionCall*> RegionValues::find(const std::string& region) const {
   std::vector<std::string> names;
   for (const RegionCall& call : probed_.regions) names.push_back(call.function.str());

@@ -2,6 +2,8 @@
 #pragma once
 // Computes the inputs and the right results of the regions of a partitioned model. A reference
 // plugin computes them.
+#include <map>
+
 #include "core/tools/model/region_probe.h"
 
 namespace byoc::driver {
@@ -20,6 +22,8 @@ class RegionValues {
   const std::string& reference_plugin() const { return reference_plugin_; }
   /// Returns true when the model quantises values (core/tools/rounding/value_steps.h).
   bool rounds() const { return rounds_; }
+  /// Returns the numbers that the inputs have for the open sizes of the model, by name.
+  std::map<std::string, int64_t> sizes() const;
   /// Returns all results of all regions, in the order of the probed module's outputs, then those of
   /// the model.
   const std::vector<Tensor>& right() const { return right_; }

@@ -342,6 +342,7 @@ class Verifier {
     BYOC_TRY(auto outputs, copies_of(reduced.outputs));
     set_tensors(out, reduced.module.function(reduced.region), std::move(inputs),
                 std::move(outputs));
+    set_sizes(out, reduced.module.function(reduced.region), values.sizes());
     return out;
   }
 
