@@ -7,10 +7,8 @@
 
 #include "byoc/text/builder.h"
 #include "plugins/llvm/constants/kernel_loops.h"
-#include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/family.h"
 #include "plugins/llvm/machine/machine.h"
-#include "unit/llvm/assembly.h"
 #include "unit/llvm/run_loops.h"
 
 namespace byoc {
@@ -208,39 +206,6 @@ TEST(NarrowProduct, UnpacksForFewRowsInRegisters) {
   EXPECT_EQ(expect_product({{1}, 64, 64, 4, 32, false, false}, {}, random), "narrow_rows");
   EXPECT_EQ(expect_product({{2, 2}, 64, 64, 8, 16, true, false}, {}, random), "narrow_rows");
   EXPECT_EQ(expect_product({{1, 1, 1}, 64, 64, 16, 0, false, true}, {}, random), "narrow_rows");
-}
-
-// An entry of one row costs AVX2 a mask, a conversion and a multiply-add. One of eight is shifted.
-TEST(NarrowProduct, KeepsNibblesOfOneRowInTheirPlaces) {
-  std::minstd_rand random(7);
-  for (const bool has_zeros : {false, true}) {
-    for (const int64_t block : {16, 32, 128}) {
-      const Ints rows[] = {{1}, {1, 1}, {1, 1, 1}, {3, 1, 1}};
-      for (const Ints& row : rows) {
-        const Narrow c{row, 300, 70, 4, block, has_zeros, false};
-        EXPECT_EQ(expect_product(c, {}, random), "narrow_rows");
-      }
-      const te::Target target = *te::parse_target("x86-64-v3");
-      const Narrow c{{1}, 256, 64, 4, block, has_zeros, false};
-      auto dag = llvm_plugin::translate(module_of(c, operands_of(c, random)), target);
-      ASSERT_TRUE(dag.ok()) << dag.status().message();
-      auto kernel = llvm_plugin::lower_with_constants(*dag, 1, target);
-      auto machine = llvm_plugin::machine_of(target);
-      ASSERT_TRUE(kernel.ok() && machine.ok());
-      auto code = llvm_plugin::list_kernel(kernel->loops, *machine, {});
-      ASSERT_TRUE(code.ok()) << code.status().to_string();
-      const auto loops = test::innermost_loops(code->assembly);
-      const auto sums = std::ranges::max_element(
-          loops, {}, [](const auto& loop) { return test::count(loop, "vcvtdq2ps"); });
-      ASSERT_NE(sums, loops.end());
-      const size_t zeros = test::count(*sums, "vpmovzxbd");
-      const size_t entries = test::count(*sums, "vcvtdq2ps") - zeros;
-      EXPECT_EQ(zeros > 0, has_zeros);
-      EXPECT_GE(entries, 16u) << test::joined(*sums);
-      EXPECT_EQ(test::count(*sums, "vpsrl|vpsra|vpsll") * 8, entries) << test::joined(*sums);
-      EXPECT_EQ(test::count(*sums, "vpadd|vpsub"), 0u) << test::joined(*sums);
-    }
-  }
 }
 
 TEST(NarrowProduct, UnpacksPanelsForManyRows) {
