@@ -27,6 +27,7 @@ struct Narrow {
   bool is_result = false;     // the product itself is a second result
   bool is_rounded = false;    // rows are rounded to 8 bits
   bool has_ends = false;      // of the ranges alone, for rows and for entries of a column alike
+  float largest = 1;          // of the largest element of the rows
   int64_t count() const { return (k + block - 1) / block; }
   bool has_blocks() const { return bits < 16; }
 };
@@ -95,7 +96,7 @@ Operands operands_of(const Narrow& c, std::minstd_rand& random) {
   for (int64_t extent : shape) count *= extent;
   std::uniform_real_distribution<float> number(-1, 1);
   std::vector<float> x(size(count));
-  for (float& value : x) value = number(random);
+  for (float& value : x) value = number(random) * c.largest;
   if (c.has_ends)
     for (size_t k = 0; k < x.size(); ++k)
       x[k] = k / size(c.k) % 2 == 0 ? -1.0f : std::copysign(1.0f, x[k]);
@@ -206,6 +207,20 @@ TEST(NarrowProduct, UnpacksForFewRowsInRegisters) {
   EXPECT_EQ(expect_product({{1}, 64, 64, 4, 32, false, false}, {}, random), "narrow_rows");
   EXPECT_EQ(expect_product({{2, 2}, 64, 64, 8, 16, true, false}, {}, random), "narrow_rows");
   EXPECT_EQ(expect_product({{1, 1, 1}, 64, 64, 16, 0, false, true}, {}, random), "narrow_rows");
+}
+
+// Rows must not be scaled where they lose bits.
+TEST(NarrowProduct, KeepsTheBitsOfSmallRows) {
+  std::minstd_rand random(7);
+  for (const int64_t bits : {4, 8}) {
+    for (const int64_t rows : {1, 3, 9}) {
+      for (const bool has_zeros : {false, true}) {
+        Narrow c{{rows}, 256, 64, bits, 32, has_zeros, false};
+        c.largest = 1e-34f;
+        expect_product(c, {}, random);
+      }
+    }
+  }
 }
 
 TEST(NarrowProduct, UnpacksPanelsForManyRows) {
