@@ -59,7 +59,9 @@ double product_cycles(const Shape& shape, const te::Target& target, const topi::
 
 double batch_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
                     int64_t rows) {
-  double out = product_cycles(shape, target, tile, rows * shape.tiles_across);
+  double out = shape.is_open ? static_cast<double>(rows) *
+                                   product_cycles(shape, target, tile, shape.tiles_across)
+                             : product_cycles(shape, target, tile, rows * shape.tiles_across);
   out += filter_cycles(shape.filter_bytes(), tile.vectors, target);
   const int64_t bytes = rows * shape.row_bytes(), kept = target.l2_bytes * 3 / 4;
   if (bytes > kept) out += kSpillPerByte * static_cast<double>(2 * (bytes - kept));
@@ -67,7 +69,7 @@ double batch_cycles(const Shape& shape, const te::Target& target, const topi::Re
 }
 
 double plan_cycles(const Shape& shape, const te::Target& target, const Plan& plan) {
-  const int64_t whole = shape.tiles_down / plan.rows;
+  const int64_t whole = count_of(shape.tiles_down, plan.rows);
   double out = static_cast<double>(whole) * batch_cycles(shape, target, plan.tile, plan.rows);
   const int64_t batches = shape.n * whole, threads = target.threads;
   if (threads > 1 && batches > 1)  // the last round keeps some of them idle
@@ -100,20 +102,46 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   }
   out.tile_rows = tile.rows, out.tile_columns = tile.columns, out.result_rows = conv.oh;
   out.tiles_down = count_of(conv.oh, tile.rows), out.tiles_across = count_of(conv.ow, tile.columns);
+  out.is_open = conv.is_open;
   return out;
+}
+
+// Returns the rows of the largest batch of open images: there are several for the numbers that
+// plans are made for, so that larger images have no larger ones.
+int64_t most_open_rows(const Shape& shape) { return count_of(shape.tiles_down, 2); }
+
+// A register tile of open images is not the whole of a row, which may be longer than planned for.
+int64_t most_cells(const Shape& shape, int64_t rows) {
+  return shape.is_open ? std::max<int64_t>(shape.tiles_across - 1, 1) : rows * shape.tiles_across;
 }
 
 // Returns whether batches of so many rows of tiles have no shorter last one, whose code would have
 // all stages a second time.
 bool are_batches_even(const Shape& shape, int64_t rows) {
+  if (shape.is_open) return rows <= most_open_rows(shape);
   return rows == shape.tiles_down || shape.result_rows % (rows * shape.tile_rows) == 0;
 }
 
 // An image of a height that no smaller batches divide is one batch.
 int64_t rows_of_batch(const Shape& shape, int64_t rows) {
+  if (shape.is_open) return std::min(rows, most_open_rows(shape));
   if (rows >= shape.tiles_down) return shape.tiles_down;
   while (rows > 0 && !are_batches_even(shape, rows)) --rows;
   return rows > 0 ? rows : shape.tiles_down;
+}
+
+// Returns the cycles of a tile, of open images on average over several sizes: a plan that is good
+// for the largest alone would have too few tiles in a batch of others.
+double cycles_of_tile(const Shape& shape, const te::Target& target, const Plan& plan) {
+  double out = 0;
+  for (int64_t eighths : shape.is_open ? std::vector<int64_t>{8, 5, 4} : std::vector<int64_t>{8}) {
+    Shape one = shape;
+    one.tiles_down = count_of(shape.tiles_down * eighths, 8);
+    one.tiles_across = count_of(shape.tiles_across * eighths, 8);
+    const Plan own{std::min(plan.rows, one.tiles_down), plan.tile};
+    out += plan_cycles(one, target, own) / static_cast<double>(one.tiles_down * one.tiles_across);
+  }
+  return out;
 }
 
 std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
@@ -122,11 +150,12 @@ std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
   std::vector<std::pair<double, Plan>> all;
   for (int64_t rows = 1; rows <= shape.tiles_down; ++rows) {
     if (!are_batches_even(shape, rows)) continue;
-    for (const topi::RegisterTile& tile : topi::good_tiles(
-             rows * shape.tiles_across, shape.o_blocks, static_cast<int>(registers), kTileSlack)) {
+    const int64_t tiles = most_cells(shape, rows);
+    for (const topi::RegisterTile& tile :
+         topi::good_tiles(tiles, shape.o_blocks, static_cast<int>(registers), kTileSlack)) {
       if (shape.o_blocks % tile.vectors != 0) continue;
       const Plan plan{rows, tile};
-      all.emplace_back(plan_cycles(shape, target, plan), plan);
+      all.emplace_back(cycles_of_tile(shape, target, plan), plan);
     }
   }
   if (all.empty()) all.emplace_back(0, Plan{shape.tiles_down, {}});  // blocks fill the registers
