@@ -39,6 +39,7 @@ struct Arguments {
   int rounds = 12;
   size_t points = 12, listed = 0, evicted = size_t{4} << 20;
   std::string only;  // in the name of a function; empty: all
+  std::string vary;  // knobs, with commas: all of their values at the other ones of the first guess
   uint32_t threads = 1, seed = 1;
 };
 
@@ -58,6 +59,20 @@ struct Measured {
   double best_ns = INFINITY;
 };
 
+// Returns the first guess with all values of the knobs that `names` has, each by each.
+std::vector<tune::Point> varied(const tune::Space& space, const std::string& names) {
+  std::vector<tune::Point> out = {space.guesses[0]};
+  for (const tune::Knob& knob : space.knobs) {
+    if (cat(",", names, ",").find(cat(",", knob.name, ",")) == std::string::npos) continue;
+    std::vector<tune::Point> before;
+    std::swap(before, out);
+    for (const tune::Point& point : before) {
+      for (const std::string& value : knob.values) out.emplace_back(point)[knob.name] = value;
+    }
+  }
+  return out;
+}
+
 std::vector<tune::Point> points_of(const tune::Space& space, const Arguments& arguments) {
   std::vector<tune::Point> out;
   std::set<std::string> known;
@@ -65,6 +80,7 @@ std::vector<tune::Point> points_of(const tune::Space& space, const Arguments& ar
     if (known.insert(tune::print(point)).second) out.push_back(point);
   };
   for (const tune::Point& guess : space.guesses) add(guess);
+  for (const tune::Point& point : varied(space, arguments.vary)) add(point);
   std::minstd_rand random(arguments.seed);
   for (size_t k = 0; k < arguments.points; ++k) {
     tune::Point point;
@@ -232,6 +248,7 @@ std::optional<Arguments> parse_arguments(int argc, char** argv) {
     else if (name == "--list") out.listed = value;
     else if (name == "--evict") out.evicted = value << 20;
     else if (name == "--only") out.only = argv[k];
+    else if (name == "--vary") out.vary = argv[k];
     else if (name == "--seed") out.seed = static_cast<uint32_t>(value);
     else return std::nullopt;
   }
@@ -241,12 +258,14 @@ std::optional<Arguments> parse_arguments(int argc, char** argv) {
 int run(int argc, char** argv) {
   const std::optional<Arguments> arguments = parse_arguments(argc, argv);
   if (!arguments) {
-    std::fprintf(stderr,
-                 "usage: bench_llvm_regret MODEL.onnx... [--threads N] [--points N] [--rounds N] "
-                 "[--seed N]\n       [--only TEXT] [--list N] [--evict MIB]\n\n"
-                 "  bench_llvm_regret resnet50.onnx gpt2.onnx --threads 2\n"
-                 "  bench_llvm_regret resnet50.onnx --only fc/Gemm --points 60 --list 10\n"
-                 "  bench_llvm_regret resnet50.onnx --evict 0      constants stay in the caches\n");
+    std::fprintf(
+        stderr,
+        "usage: bench_llvm_regret MODEL.onnx... [--threads N] [--points N] [--rounds N] "
+        "[--seed N]\n       [--only TEXT] [--vary KNOBS] [--list N] [--evict MIB]\n\n"
+        "  bench_llvm_regret resnet50.onnx gpt2.onnx --threads 2\n"
+        "  bench_llvm_regret resnet50.onnx --only fc/Gemm --points 60 --list 10\n"
+        "  bench_llvm_regret resnet50.onnx --evict 0      constants stay in the caches\n"
+        "  bench_llvm_regret resnet50.onnx --points 0 --vary compute,winograd_tile --list 40\n");
     return 2;
   }
   std::printf(

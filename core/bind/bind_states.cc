@@ -26,6 +26,12 @@ struct Convention {
 constexpr Convention kConventions[] = {
     {"past_key_values", "present"}, {"past_key_values", "present_key_values"}, {"past", "present"}};
 
+// Returns the text without blanks at its ends.
+std::string trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
+  return begin == text.npos ? "" : text.substr(begin, end + 1 - begin);
+}
+
 std::optional<uint32_t> output_number(const Strings& names, std::string_view name) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) return std::nullopt;
@@ -37,12 +43,13 @@ class Declarer {
   explicit Declarer(const Function& entry)
       : entry_(entry), inputs_(input_names(entry)), outputs_(result_names(entry)) {}
 
-  // Adds "past=present". A name may contain a "=": the text is split where both parts are names.
+  // Adds "past=present" or "past = present". A name may contain a "=": the text is split where both
+  // parts are names.
   Status add(const std::string& text) {
     if (text == "auto") return add_by_names();
     for (size_t at = text.find('='); at != text.npos; at = text.find('=', at + 1)) {
-      const auto input = input_number(entry_, text.substr(0, at));
-      const auto output = output_number(outputs_, text.substr(at + 1));
+      const auto input = input_number(entry_, trimmed(text.substr(0, at)));
+      const auto output = output_number(outputs_, trimmed(text.substr(at + 1)));
       if (!input || !output) continue;
       states_.push_back({*input, *output});
       return {};
@@ -59,9 +66,9 @@ class Declarer {
           .with_slug("state-syntax")
           .with_help("an input and the output with its next value: past=present; or auto");
     }
-    const std::string input = text.substr(0, at);
+    const std::string input = trimmed(text.substr(0, at));
     if (!input_number(entry_, input)) return unknown("input", input, inputs_);
-    return unknown("output", text.substr(at + 1), outputs_);
+    return unknown("output", trimmed(text.substr(at + 1)), outputs_);
   }
 
   static Status unknown(std::string_view what, const std::string& name, const Strings& known) {

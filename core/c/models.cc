@@ -31,6 +31,7 @@ byoc_error* byoc_verify(const char* model, const byoc_options* options, const by
     BYOC_TRY(ModelRequest request, read_request(model, options, watch,
                                                 {{"against", &with.against},
                                                  {"seed", &with.seed},
+                                                 {"steps", &with.steps},
                                                  {"tolerance", &with.tolerance},
                                                  {"output", &with.piece}}));
     BYOC_TRY(ModelVerification verified, verify_model(request, with));

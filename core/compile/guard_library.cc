@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "byoc/base/library_error.h"
+#include "byoc/te/module.h"
 #include "byoc/te/tensor.h"
 #include "byoc/text/text.h"
 
@@ -61,7 +62,8 @@ bool is_of_type(const te::Tensor& tensor, const TensorType& type) {
   const te::Exprs due = te::extents_of(type);
   return tensor.dtype() == type.dtype &&
          std::ranges::equal(tensor.shape(), due, [](const te::Expr& a, const te::Expr& b) {
-           return te::as_int(a) == te::as_int(b);  // open ones are those of the types
+           const Result<Dim> own = te::dim_of(a), expected = te::dim_of(b);
+           return own.ok() && expected.ok() && *own == *expected;
          });
 }
 
@@ -164,6 +166,22 @@ void guard_placement(Hooks& hooks, const std::string& file) {
         };
 }
 
+// Returns why a point is none of the space; "" when it is one.
+std::string why_outside(const tune::Space& space, const tune::Point& point) {
+  for (const tune::Knob& knob : space.knobs) {
+    const auto at = point.find(knob.name);
+    if (at == point.end()) return cat("it lacks the knob ", knob.name);
+    if (std::ranges::count(knob.values, at->second) > 0) continue;
+    std::string values;
+    for (const std::string& value : knob.values) values += cat(values.empty() ? "" : ", ", value);
+    return cat("the knob ", knob.name, " has no value \"", at->second, "\", it has ", values);
+  }
+  for (const auto& [name, value] : point)
+    if (std::ranges::count(space.knobs, name, &tune::Knob::name) == 0)
+      return cat("there is no knob \"", name, "\"");
+  return "";
+}
+
 void guard_tuning(Hooks& hooks, const std::string& file) {
   if (hooks.tuner_model.train)
     hooks.tuner_model.train =
@@ -182,7 +200,13 @@ void guard_tuning(Hooks& hooks, const std::string& file) {
     hooks.tuner_search = [own = std::move(hooks.tuner_search), what = cat(file, ": tuner_search")](
                              const tune::Space& space, std::span<const tune::TriedPoint> points,
                              size_t count) {
-      return called(what, [&] { return own(space, points, count); });
+      std::vector<tune::Point> next = called(what, [&] { return own(space, points, count); });
+      for (const tune::Point& point : next) {
+        const std::string why = why_outside(space, point);
+        if (!why.empty())
+          throw LibraryError(cat(what, " returns a point outside of the space: ", why));
+      }
+      return next;
     };
 }
 

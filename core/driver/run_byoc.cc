@@ -12,6 +12,7 @@
 #include "core/driver/commands/commands.h"
 #include "core/driver/commands/slug_table.h"
 #include "core/tools/model/interrupt.h"
+#include "core/tools/model/runnable.h"
 #include "runtime/threads/wait_policy.h"
 
 namespace byoc::driver {
@@ -41,7 +42,9 @@ int run_byoc(int argc, char** argv) {
   if (is_worker) root.commands = {tune_worker_command()};
   std::vector<char*> words(argv, argv + argc);
   read_help_of_slug(root, words);
+  install_warnings(&common);
   int code = cli::run_command_line(root, common, argc, words.data());
+  install_warnings(nullptr);
   shutdown_plugins();
   return code;
 }

@@ -4,7 +4,9 @@
 #include "byoc/base/check.h"
 #include "byoc/ir/open_shape.h"
 #include "byoc/ir/visit.h"
+#include "byoc/op/added.h"
 #include "core/export/rows.h"
+#include "core/extend/added.h"
 #include "core/import/onnx/file/dtypes.h"
 
 namespace byoc::onnx_export {
@@ -119,6 +121,7 @@ class Writer {
   void write_call(uint32_t index) {
     name_outputs(index);
     const auto& call = std::get<byoc::Call>(function_.nodes[index].kind);
+    if (is_added(*call.op)) return write_added(index, *call.op);
     const Row* row = find_row(call.op->name);
     if (row == nullptr) {
       shared_.problems.insert(call.op->name);
@@ -134,6 +137,25 @@ class Writer {
     if (status.ok() && !writer.problem().empty()) status = unimplemented(writer.problem());
     if (!status.ok()) shared_.problems.insert(cat(call.op->name, " ", status.message()));
     body_.needed_opset = std::max(body_.needed_opset, writer.needed_opset());
+  }
+
+  // Writes an op of a library as the operator that the library reads as this op.
+  void write_added(uint32_t index, const OpDef& op) {
+    const extend::OnnxRow* row = extend::find_onnx_row_of(op.name);
+    if (row == nullptr) {
+      shared_.problems.insert(
+          cat(op.name, ", an op of a library without a row for an operator of ONNX"));
+      return;
+    }
+    Call writer(function_, index, operands_of(function_.nodes[index]), names_of_[index], fresh_,
+                shared_.opset, body_.nodes);
+    onnx::NodeProto& node = writer.add(row->op_type, writer.inputs(), writer.outputs());
+    node.set_domain(row->domain);
+    for (const auto& [name, value] : writer.attrs()) add_attribute(node, name.text(), value);
+    body_.domains.insert(row->domain);
+    for (size_t k = 0; k < names_of_[index].size(); ++k)
+      if (!result_names_.contains({index, static_cast<uint32_t>(k)}))
+        body_.shaped.emplace_back(names_of_[index][k], function_.nodes[index].types[k]);
   }
 
   static Status same(Call& call, const Row& row) {

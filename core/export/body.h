@@ -47,6 +47,7 @@ struct Body {
   Names inputs, outputs;  // without constants
   Nodes nodes;
   std::vector<std::pair<std::string, TypeId>> shaped;  // values whose shapes readers cannot infer
+  std::set<std::string> domains;                       // of operators of libraries
   int needed_opset = 0;
 };
 

@@ -30,7 +30,9 @@ Status refused(const std::set<std::string>& problems) {
   if (problems.size() > kShown) list += cat(" and ", problems.size() - kShown, " more");
   return unimplemented(cat("no ONNX form of ", list))
       .with_slug("onnx-export")
-      .with_help("export what simplifying passes or partition_graph made, not later stages");
+      .with_help(
+          "export what simplifying passes or partition_graph made, not later stages; a library "
+          "gives its ops operators by rows, library.onnx (docs/extending.md)");
 }
 
 /// Returns the functions that the entry calls, callees first, and the constants of each.
@@ -57,14 +59,15 @@ Result<std::pair<std::vector<Symbol>, FunctionConstants>> functions_of(const IRM
   return std::pair(std::move(order), std::move(used));
 }
 
+void add_opset(auto& proto, const std::string& domain, int version) {
+  auto& opset = *proto.add_opset_import();
+  opset.set_domain(domain);
+  opset.set_version(version);
+}
+
 void add_opsets(auto& proto, int opset, bool has_functions) {
-  auto& standard = *proto.add_opset_import();
-  standard.set_domain("");
-  standard.set_version(opset);
-  if (!has_functions) return;
-  auto& own = *proto.add_opset_import();
-  own.set_domain(kFunctionDomain);
-  own.set_version(1);
+  add_opset(proto, "", opset);
+  if (has_functions) add_opset(proto, kFunctionDomain, 1);
 }
 
 /// Makes the model, and puts its constants into the message or into a second file.
@@ -121,6 +124,7 @@ class ModelWriter {
     add_opsets(model_, opset, order.size() > 1);
     Shared shared{module_, constants_, used, opset, problems};
     int needed = 0;
+    std::set<std::string> domains;
     for (Symbol name : order) {
       const Function& function = module_.function(name);
       const bool is_entry = name == module_.entry;
@@ -128,9 +132,11 @@ class ModelWriter {
                              is_entry ? function.attrs.strings("output_names") : Strings(),
                              used.at(name), shared);
       needed = std::max(needed, body.needed_opset);
+      domains.insert(body.domains.begin(), body.domains.end());
       if (is_entry) add_graph(function, body);
       else add_function(name, function, body, used.at(name), opset);
     }
+    for (const std::string& domain : domains) add_opset(model_, domain, 1);
     return needed;
   }
 
@@ -159,6 +165,7 @@ class ModelWriter {
     for (const std::string& output : body.outputs) to.add_output(output);
     to.mutable_node()->Swap(&body.nodes);
     add_opsets(to, opset, true);
+    for (const std::string& domain : body.domains) add_opset(to, domain, 1);
   }
 
   Result<std::string> serialized() const {

@@ -19,4 +19,9 @@ const OnnxRow* find_onnx_row(std::string_view domain, std::string_view op_type) 
   return at == added().onnx.end() ? nullptr : &*at;
 }
 
+const OnnxRow* find_onnx_row_of(std::string_view op) {
+  auto at = std::ranges::find(added().onnx, op, &OnnxRow::op);
+  return at == added().onnx.end() ? nullptr : &*at;
+}
+
 }  // namespace byoc::extend

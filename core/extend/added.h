@@ -19,5 +19,7 @@ Added& added();
 
 /// Returns the row for an operator; null when no library has one.
 const OnnxRow* find_onnx_row(std::string_view domain, std::string_view op_type);
+/// Returns the first row whose operator is read as this op; null when no library has one.
+const OnnxRow* find_onnx_row_of(std::string_view op);
 
 }  // namespace byoc::extend

@@ -112,6 +112,7 @@ std::optional<Interval> remainder_bounds(const Polynomial& sum) {
 bool is_least(const Polynomial& b, const Polynomial& a) {
   Polynomial difference = a;
   if (!difference.add(b, -1).ok()) return false;
+  if (const auto number = difference.number()) return *number >= 0;
   const std::optional<Interval> bounds = remainder_bounds(difference);
   return bounds && bounds->min >= 0;
 }

@@ -69,11 +69,15 @@ Result<std::vector<StatePair>> states_of(const Function& entry) {
     BYOC_TRY(pair.param, number_of(inputs[k], params, "input"));
     BYOC_TRY(pair.result, number_of(outputs[k], results, "output"));
     BYOC_TRY_STATUS(check_types(entry, pair, inputs[k], outputs[k]));
-    auto twice = [](const char* what, const std::string& name, const std::string& first,
-                    const std::string& second) {
-      return invalid(cat("the ", what, " \"", name, "\" is in two states, with \"", first,
-                         "\" and with \"", second, "\""))
-          .with_slug("state-twice");
+    auto twice = [&](const char* what, const std::string& name, const std::string& first,
+                     const std::string& second) {
+      return invalid(
+                 first == second
+                     ? cat("the state \"", inputs.back(), "=", outputs.back(), "\" is given twice")
+                     : cat("the ", what, " \"", name, "\" is in two states, with \"", first,
+                           "\" and with \"", second, "\""))
+          .with_slug("state-twice")
+          .with_help("name each input and each output once; auto finds pairs, too");
     };
     auto [input, is_new_input] = other_of_input.emplace(pair.param, outputs[k]);
     if (!is_new_input) return twice("input", inputs[k], input->second, outputs[k]);
@@ -96,6 +100,11 @@ void set_states(Function& entry, const std::vector<StatePair>& states) {
   }
   entry.attrs.set(kStateInputsAttr, std::move(inputs));
   entry.attrs.set(kStateOutputsAttr, std::move(outputs));
+}
+
+IRModule without_states(IRModule module) {
+  if (Function* entry = module.find(module.entry)) set_states(*entry, {});
+  return module;
 }
 
 }  // namespace byoc

@@ -68,6 +68,7 @@ Result<IRModule> load_to_verify(ModelOptions options, const VerifyRequest& reque
 Result<VerifiedModel> verify_file(const ModelOptions& options, VerifyRequest request,
                                   const VerifyHooks& hooks) {
   VerifiedModel out;
+  if (request.steps == 0) return cli::usage_error("--steps is at least 1");
   BYOC_TRY(IRModule module, load_for_ranges(options, request, out.sizes));
   if (hooks.sizes_known) hooks.sizes_known(out.sizes);
   BYOC_TRY(request.build, build_options(options));
@@ -122,6 +123,7 @@ Result<ModelVerification> verify_model(const ModelRequest& request, const Verify
   with.against = options.against;
   with.inputs = request.inputs;
   with.seed = options.seed;
+  with.steps = options.steps;
   with.tolerance = options.tolerance;
   with.program = options.program;
   if (request.progress)

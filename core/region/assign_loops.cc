@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/ir/dim.h"
 #include "byoc/te/module.h"
 
 namespace byoc {
@@ -15,14 +16,23 @@ Status no_codegen(Symbol name, std::string message) {
       .at(cat("@", name));
 }
 
+bool takes(const Plugin& plugin, const Function& loops) {
+  const bool is_open = std::ranges::any_of(loops.nodes, [](const Node& node) {
+    for (size_t k = 0; k < node.types.size(); ++k)
+      if (has_open(node.types[k]->shape)) return true;
+    return false;
+  });
+  return plugin.takes_loops() && (plugin.takes_open_sizes() || !is_open);
+}
+
 // Returns the ids in the order in which they are tried, each once.
-std::vector<std::string> candidates(const PassContext& context) {
+std::vector<std::string> candidates(const PassContext& context, const Function& loops) {
   std::vector<std::string> out;
   for (const auto* ids : {&context.compilers, &context.defaults}) {
     for (const std::string& id : *ids) {
       const Plugin* plugin = context.plugins->find(id);
       const bool is_new = std::find(out.begin(), out.end(), id) == out.end();
-      if (is_new && plugin != nullptr && plugin->takes_loops()) out.push_back(id);
+      if (is_new && plugin != nullptr && takes(*plugin, loops)) out.push_back(id);
     }
   }
   return out;
@@ -37,8 +47,9 @@ void assign(Function& function, Symbol name, const std::string& id) {
 Status check_named(const Function& function, Symbol name, const PassContext& context) {
   const std::string id = function.attr("compiler");
   BYOC_TRY(const Plugin* plugin, context.plugins->get(id));
-  if (plugin->takes_loops()) return {};
-  return no_codegen(name, cat("\"", id, "\" compiles no loop functions"));
+  if (takes(*plugin, function)) return {};
+  return no_codegen(name, cat("\"", id, "\" compiles no loop functions",
+                              plugin->takes_loops() ? " of open sizes" : ""));
 }
 
 }  // namespace
@@ -58,7 +69,7 @@ Status assign_loops(IRModule& module, const PassContext& context) {
       assign(function, name, function.attr("compiler"));
       continue;
     }
-    const std::vector<std::string> ids = candidates(context);
+    const std::vector<std::string> ids = candidates(context, function);
     if (ids.empty()) return no_codegen(name, "no plugin here compiles loop functions");
     assign(function, name, ids[0]);
   }
@@ -67,7 +78,7 @@ Status assign_loops(IRModule& module, const PassContext& context) {
 
 Status reassign_loops(Function& function, Symbol name, const std::string& declined,
                       const Status& why, const PassContext& context) {
-  const std::vector<std::string> ids = candidates(context);
+  const std::vector<std::string> ids = candidates(context, function);
   auto next = std::find(ids.begin(), ids.end(), declined);
   if (next != ids.end()) ++next;
   if (next == ids.end()) {

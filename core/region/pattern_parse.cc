@@ -183,12 +183,14 @@ Result<PatternNode> Parser::chain(const Json& json, const std::string& path, boo
     return out;
   }
   PatternNode::Repeat node{{std::move(q), std::move(p)}};
+  for (const char* bound : {"min", "max"})
+    if (json.contains(bound) && !json[bound].is_number_integer())
+      return syntax(path, cat("`", bound, "` is ", json[bound].dump(), ", expected an integer"));
   node.min = json.value("min", int64_t{0});
   node.max = json.value("max", int64_t{16});
-  if (node.min < 0 || node.max < node.min || node.max > 64) {
+  if (node.min < 0 || node.max < node.min || node.max > 64)
     return syntax(path,
                   cat("0 <= min <= max <= 64 is expected, not min ", node.min, ", max ", node.max));
-  }
   out.kind = std::move(node);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "byoc/base/check.h"
 #include "byoc/base/size_expression.h"
 #include "byoc/ir/dim.h"
+#include "byoc/te/module.h"
 #include "byoc/te/rewrite.h"
 #include "byoc/te/tensor.h"
 
@@ -77,6 +78,46 @@ Expr extent_of(Dim dim) {
   if (dim.is_static()) return dim.extent();
   BYOC_CHECK(!dim.is_counted(), "the extent ", dim, " is counted by each run");
   return dim.is_expression() ? expression_of(dim) : Expr(variable_of(dim));
+}
+
+namespace {
+
+Status no_dim(const Expr& extent) {
+  return invalid(cat("the extent ", print(extent),
+                     "; in a module extents are numbers, or are made of `sizes` of the function"))
+      .with_slug("loops-type");
+}
+
+Result<Dim> dim_of_two(const Binary& x, const Expr& whole) {
+  BYOC_TRY(const Dim a, dim_of(x.a));
+  const bool is_rounded_down =  // kDivide rounds towards 0; a named size is not negative
+      x.op == BinaryOp::kFloorDivide || (x.op == BinaryOp::kDivide && !a.is_expression());
+  if (is_rounded_down) {
+    const std::optional<int64_t> divisor = as_int(x.b);
+    if (!divisor || *divisor < 1) return no_dim(whole);
+    return dim_quotient(a, *divisor);
+  }
+  BYOC_TRY(const Dim b, dim_of(x.b));
+  if (x.op == BinaryOp::kAdd) return dim_sum(a, b);
+  if (x.op == BinaryOp::kSubtract) return dim_difference(a, b);
+  if (x.op == BinaryOp::kMultiply) return dim_product(a, b);
+  if (x.op == BinaryOp::kMin) return dim_min(a, b);
+  if (x.op == BinaryOp::kMax) return dim_max(a, b);
+  return no_dim(whole);
+}
+
+}  // namespace
+
+// Calls itself for the operands of an extent, which are few.
+Result<Dim> dim_of(const Expr& extent) {
+  if (const std::optional<int64_t> n = as_int(extent)) {
+    if (*n < 0) return no_dim(extent);
+    return Dim(*n);
+  }
+  if (const auto* ref = std::get_if<VarRef>(&extent->kind); ref != nullptr && ref->var.is_size())
+    return Dim::symbol(Symbol(ref->var.name()), ref->var.min(), ref->var.max());
+  const auto* two = std::get_if<Binary>(&extent->kind);
+  return two == nullptr ? no_dim(extent) : dim_of_two(*two, extent);
 }
 
 Exprs extents_of(const TensorType& type) {

@@ -8,6 +8,7 @@ namespace byoc {
 struct VerifyOptions {
   std::string against;  ///< a plugin's id or an ONNX test_data_set folder; "": the reference plugin
   uint64_t seed = 0;    ///< of random inputs
+  uint32_t steps = 3;   ///< runs of a model with states that are compared, at least 1
   double tolerance = -1;  ///< of floats, as a share of the largest value; -1: by dtype
   /// The command byoc, to run the smallest wrong piece in a new process; "": it is not run there.
   std::string program;

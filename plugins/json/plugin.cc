@@ -2,6 +2,8 @@
 // The json plugin: the reference. It takes every op that has a reference kernel, keeps the graph's
 // JSON as its artifact, and runs the kernels one after another. The smallest whole plugin, and the
 // oracle of all tests.
+#include <algorithm>
+
 #include "byoc/ir/intern.h"
 #include "byoc/op/op.h"
 #include "byoc/plugin/sdk.h"
@@ -67,7 +69,9 @@ te::LoopFunction read_loops(const sdk::Graph& graph) {
 // Runs loops one element at a time, with an error where an index leaves its tensor.
 class LoopKernel : public sdk::Kernel {
  public:
-  explicit LoopKernel(te::LoopFunction loops) : loops_(std::move(loops)) {}
+  /// `sizes`: the names of a call's sizes, in order.
+  LoopKernel(te::LoopFunction loops, std::vector<std::string> sizes)
+      : loops_(std::move(loops)), sizes_(std::move(sizes)) {}
   sdk::KernelInfo info() const override {
     sdk::KernelInfo out;
     out.implementation = "reference loops";
@@ -79,7 +83,13 @@ class LoopKernel : public sdk::Kernel {
     std::vector<void*> out;
     for (size_t k = 0; k < loops_.inputs.size(); ++k) in.push_back(call.in_data<char>(k));
     for (size_t k = 0; k < loops_.outputs.size(); ++k) out.push_back(call.out_data<char>(k));
-    Status status = te::evaluate(loops_, in, out);
+    te::Bindings sizes;
+    for (const te::Var& size : loops_.sizes) {
+      const auto at = std::ranges::find(sizes_, size.name());
+      if (at != sizes_.end())  // else the interpreter names the variable
+        sizes.emplace_back(size, call.size(static_cast<size_t>(at - sizes_.begin())));
+    }
+    Status status = te::evaluate(loops_, in, out, sizes);
     if (!status.ok())
       throw sdk::Error(static_cast<uint32_t>(status.code()),
                        cat(status.where(), ": ", status.message()));
@@ -87,6 +97,7 @@ class LoopKernel : public sdk::Kernel {
 
  private:
   te::LoopFunction loops_;
+  std::vector<std::string> sizes_;
 };
 
 class JsonKernel : public sdk::Kernel {
@@ -168,7 +179,7 @@ class JsonPlugin : public sdk::Plugin {
   }
   std::unique_ptr<sdk::Kernel> compile(sdk::Function& function) override {
     if (!function.graph.loops.empty())
-      return std::make_unique<LoopKernel>(read_loops(function.graph));
+      return std::make_unique<LoopKernel>(read_loops(function.graph), function.graph.sizes);
     return std::make_unique<JsonKernel>(read(function.graph), function.graph, function.constants);
   }
 };

@@ -66,6 +66,7 @@ bool is_no_image(const Site& site) { return site.input(0).rank() != 4; }
 bool is_padded_by_cells(const Site& site) { return !site.has("padding_mode", "zeros"); }
 bool is_antialiased(const Site& site) { return site.node.attrs.b("antialias", false); }
 bool reduces_half(const Site& site) { return site.is_half() && !site.has("reduction", "none"); }
+bool is_circular(const Site& site) { return site.has("mode", "circular"); }
 bool has_lengths(const Site& site) {
   return site.node.args.size() > (site.node.op == "lstm" ? 7u : 5u);
 }
@@ -124,6 +125,7 @@ constexpr Refusal kRefusals[] = {
     {"shrink", is_double, "it computes f64 in f32"},
     {"shrink", is_integer, "it computes integers in f32"},
     {"sign", is_half, "the sign of NaN is 0 in halves"},
+    {"update_rows", is_circular, "it refuses starts beyond the rows of a circular cache"},
 };
 
 /// Returns an attribute of f64 that f32, which ONNX has for attributes, does not hold; or "".

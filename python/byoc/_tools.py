@@ -27,7 +27,7 @@ class Program(_Program):
     """A compiled model. Any number of threads may call it at a time.
 
     What `byoc.compile` returns also has the model's tools, with the options that it was compiled with: `explain`,
-    `partition`, `verify`, `bench`, `profile`, `report`.
+    `partition`, `verify`, `bench`, `profile`, `report`; for several sizes they look at the first.
     """
 
     _model: Model = None
@@ -36,7 +36,11 @@ class Program(_Program):
     def _with(self, options: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
         if self._model is None:
             raise _results.without_model()
-        return self._model, {**self._compile_options, **options}
+        compiled = dict(self._compile_options)
+        shapes = compiled.get("shapes")
+        if isinstance(shapes, (list, tuple)) and shapes and isinstance(shapes[0], Mapping):
+            compiled["shapes"] = shapes[0]
+        return self._model, {**compiled, **options}
 
     def explain(self, **options: Any) -> _results.Explanation:
         """As `byoc.explain` of its model."""

@@ -222,18 +222,21 @@ namespace {
 
 using ModelParts = std::span<const ModelPart>;
 
-Status save_one(const Executable& executable, ModelParts parts, const std::string& path) {
+// Returns the bytes that are not stored.
+Result<uint64_t> save_one(const Executable& executable, ModelParts parts, const std::string& path) {
   BYOC_TRY_STATUS(check_executable(executable));
   BYOC_TRY_STATUS(check_fallback(executable));
   BYOC_TRY(auto sections, sections_of(executable));
   const Executable* const all[] = {&executable};
   std::vector<Section> table = table_of(all, sections);
-  leave_out(parts, sections, table);
-  return write_artifact(kVersion, write_manifest(executable, table), sections, table, path);
+  const uint64_t left = leave_out(parts, sections, table);
+  BYOC_TRY_STATUS(
+      write_artifact(kVersion, write_manifest(executable, table), sections, table, path));
+  return left;
 }
 
-Status save_sizes(std::span<const SizedExecutable> sizes, ModelParts parts,
-                  const std::string& path) {
+Result<uint64_t> save_sizes(std::span<const SizedExecutable> sizes, ModelParts parts,
+                            const std::string& path) {
   BYOC_TRY_STATUS(check_sizes(sizes));
   const bool has_entries = !sizes[0].entry.empty();
   if (sizes.size() == 1 && sizes[0].label.empty() && !has_entries)
@@ -254,24 +257,25 @@ Status save_sizes(std::span<const SizedExecutable> sizes, ModelParts parts,
   std::vector<const Executable*> executables;
   for (const SizedExecutable& size : sizes) executables.push_back(&size.executable);
   manifest.sections = table_of(executables, sections);
-  leave_out(parts, sections, manifest.sections);
-  return write_artifact(has_entries ? kEntriesVersion : kSizesVersion,
-                        write_sizes_manifest(sizes[0].executable.producer, manifest), sections,
-                        manifest.sections, path);
+  const uint64_t left = leave_out(parts, sections, manifest.sections);
+  BYOC_TRY_STATUS(write_artifact(has_entries ? kEntriesVersion : kSizesVersion,
+                                 write_sizes_manifest(sizes[0].executable.producer, manifest),
+                                 sections, manifest.sections, path));
+  return left;
 }
 
 }  // namespace
 
 Status save_artifact(const Executable& executable, const std::string& path) {
-  return or_no_memory([&] { return save_one(executable, {}, path); });
+  return or_no_memory([&] { return save_one(executable, {}, path); }).status();
 }
 
 Status save_artifact_sizes(std::span<const SizedExecutable> sizes, const std::string& path) {
-  return or_no_memory([&] { return save_sizes(sizes, {}, path); });
+  return or_no_memory([&] { return save_sizes(sizes, {}, path); }).status();
 }
 
-Status save_artifact_without(std::span<const SizedExecutable> sizes,
-                             std::span<const ModelPart> parts, const std::string& path) {
+Result<uint64_t> save_artifact_without(std::span<const SizedExecutable> sizes,
+                                       std::span<const ModelPart> parts, const std::string& path) {
   return or_no_memory([&] { return save_sizes(sizes, parts, path); });
 }
 

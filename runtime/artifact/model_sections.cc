@@ -48,9 +48,9 @@ std::vector<std::string> folders_of(const std::string& artifact) {
 
 }  // namespace
 
-void leave_out(std::span<const ModelPart> parts,
-               const std::vector<std::shared_ptr<const Buffer>>& sections,
-               std::vector<Section>& table) {
+uint64_t leave_out(std::span<const ModelPart> parts,
+                   const std::vector<std::shared_ptr<const Buffer>>& sections,
+                   std::vector<Section>& table) {
   std::map<ContentKey, const ModelPart*> by_key;
   for (const ModelPart& part : parts) by_key.emplace(part.key, &part);
   for (size_t k = 0; k < table.size(); ++k) {
@@ -67,6 +67,10 @@ void leave_out(std::span<const ModelPart> parts,
     section.from.clear();
     section.order = {};
   }
+  uint64_t left = 0;
+  for (const Section& section : table)
+    if (!section.file.empty()) left += section.size;
+  return left;
 }
 
 Result<std::shared_ptr<const MappedFile>> ModelFiles::open(const std::string& name) {

@@ -12,9 +12,10 @@ namespace byoc {
 /// Sets `file` and `place` of the sections that parts of the model have the bytes of, and leaves
 /// those stored whose source is then none that is stored. `sections` are their bytes.
 /// Cost: O(bytes) of sections that are found, else usually O(sections * parts).
-void leave_out(std::span<const ModelPart> parts,
-               const std::vector<std::shared_ptr<const Buffer>>& sections,
-               std::vector<Section>& table);
+/// Returns the bytes of the sections that are not stored.
+uint64_t leave_out(std::span<const ModelPart> parts,
+                   const std::vector<std::shared_ptr<const Buffer>>& sections,
+                   std::vector<Section>& table);
 
 /// The files of the model that an artifact names, each opened once.
 class ModelFiles {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "byoc/base/clock.h"
+#include "runtime/session/repeated_runs.h"
 
 namespace byoc::cli {
 namespace {
@@ -43,9 +44,10 @@ SteadyProfile middle_of(const std::vector<double>& totals,
 Result<SteadyProfile> profile_steady(const Session& session, std::span<const DLTensor> inputs,
                                      std::span<DLTensor> outputs, double first_ns) {
   BYOC_TRY(auto context, session.make_context());
+  RepeatedRuns runs;
   const uint64_t warm_up_begin = now_ns();
   do {
-    BYOC_TRY_STATUS(session.run(*context, inputs, outputs));
+    BYOC_TRY_STATUS(runs.run(session, *context, inputs, outputs));
   } while (ns_since(warm_up_begin) + first_ns < kWarmUpNs);
   session.set_profiling(*context, true);
   std::vector<double> totals;
@@ -54,7 +56,7 @@ Result<SteadyProfile> profile_steady(const Session& session, std::span<const DLT
   while (totals.size() < kFewestRuns ||
          (totals.size() < kMostRuns && ns_since(begin) < kMeasureNs)) {
     const uint64_t run_begin = now_ns();
-    BYOC_TRY_STATUS(session.run(*context, inputs, outputs));
+    BYOC_TRY_STATUS(runs.run(session, *context, inputs, outputs));
     totals.push_back(ns_since(run_begin));
     steps.push_back(last_times(session, *context));
   }

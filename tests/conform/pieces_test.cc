@@ -60,6 +60,8 @@ TEST(Pieces, EachFaultFailsItsOwnCheck) {
         Wrong{"pieces_hangs", "composites", "hung for 1 s while run, pieces.",
               "end the call; one that needs longer gets it by --timeout run=6", "--timeout 1"},
         Wrong{"pieces_crashes", "composites", "crashed (Aborted) while run, pieces.",
+              "find the line in a debugger: gdb"},
+        Wrong{"pieces_empty", "composites", "crashed (Aborted) while run, pieces.",
               "find the line in a debugger: gdb"}}) {
     const Json json = checked_pieces(wrong.fault, wrong.arguments);
     EXPECT_THAT(failed(json), ElementsAre(wrong.check)) << wrong.fault << json.dump(1);
@@ -142,6 +144,18 @@ TEST(Instances, RepeatOperands) {
   };
   const auto repeated = instances_of(*pattern, 1, 64, 16, {.repeats_operands = true});
   EXPECT_TRUE(std::any_of(repeated.begin(), repeated.end(), has_square));
+}
+
+TEST(Instances, HaveNoElements) {
+  auto pattern = Pattern::parse(
+      R"({"op":"relu","args":[{"op":"add","args":[{"any":true,"as":"x"},{"const":true}]}]})");
+  ASSERT_TRUE(pattern.ok());
+  const auto empty = instances_of(*pattern, 1, 64, 16, {.is_empty = true});
+  EXPECT_THAT(empty, Not(IsEmpty()));
+  for (const Instance& instance : empty) {
+    const Node& root = instance.module.function("main").nodes.back();
+    EXPECT_EQ(*num_elements(root.types[0]->shape), 0) << instance.label;
+  }
 }
 
 TEST(Instances, HaveTheValuesOfThePattern) {

@@ -147,6 +147,20 @@ def group_query(write):
     write(op, "f16", given(1, 3, dtype=np.float16), heads, 3, fixed=total)
 
 
+def after_past(write):
+    """Forms with tokens before, which open_test.cc reads with open numbers of tokens."""
+    r, two = Random("AfterPast"), {"num_heads": 2}
+    write("Attention", "past_causal", {"x": r.f32(2, 4, 8), "w": r.f32(8, 24, scale=0.5), "b": r.f32(24), "mask": None,
+                                       "past": r.f32(2, 2, 2, 3, 4)}, {**two, "unidirectional": 1}, 2, fixed=("w", "b"))
+    write("MultiHeadAttention", "causal_bias", {"q": r.f32(2, 3, 8), "k": r.f32(2, 3, 8), "v": r.f32(2, 3, 8), "b": None,
+                                                "mask": None, "bias": r.f32(2, 2, 3, 3)}, {**two, "unidirectional": 1})
+    past = {"mask": None, "past_k": r.f32(2, 2, 5, 4), "past_v": r.f32(2, 2, 5, 4)}
+    write("Attention", "onnx_past", {**{x: r.f32(2, 2, 3, 4) for x in "qkv"}, **past}, {"is_causal": 1}, 3, domain="",
+          opset=23)
+    write("Attention", "onnx_past_groups", {"q": r.f32(2, 3, 16), "k": r.f32(2, 3, 8), "v": r.f32(2, 3, 8), **past},
+          {"is_causal": 1, "softcap": 1.5, "q_num_heads": 4, "kv_num_heads": 2}, 3, domain="", opset=23)
+
+
 def write_all(write):
-    for family in (attention, multi_head, rotary, group_query):
+    for family in (attention, multi_head, rotary, group_query, after_past):
         family(write)

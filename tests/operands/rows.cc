@@ -41,10 +41,10 @@ std::vector<OperandRow> rows_at_run() {
       {"TensorScatter",
        24,
        "f32[1,1,4,1] f32[1,1,2,1] i64[1]@",
-       {{"mode", "circular"}},
-       {3},
+       {{"mode", "circular"}},  // any start, modulo 4: no number is wrong
+       {-5},
        {2, 2, 3, 1},
-       {{4}, {-1}}},
+       {}},
       {"ReverseSequence",
        13,
        "f32[3,2] i64[2]@",

@@ -215,6 +215,32 @@ class Tools(unittest.TestCase):
         self.assertGreater(program.bench(min_time=0.02, rounds=1).median_ms, 0)
         self.assertTrue(program.profile()["profile"])
 
+    def test_methods_of_a_program_of_several_sizes(self):
+        program = byoc.compile(MODEL, shapes=[{"N": 2}, {"N": 1}], compiler="json")
+        self.assertEqual(program.explain(), byoc.explain(MODEL, shapes={"N": 2}, compiler="json"))
+        self.assertEqual(program.explain(shapes={"N": 1}), byoc.explain(MODEL, shapes={"N": 1}, compiler="json"))
+        self.assertTrue(program.verify().ok)
+
+    def test_every_tool_takes_states(self):
+        model = FOLDER / "sum.ir"
+        model.write_text("""fn main(%x: f32[4], %past: f32[4]) {output_names=["present","y"]} {
+  %0 = add(%past, %x)
+  %1 = exp(%0)
+  return %0, %1
+}""")
+        state = {"past": "present"}
+        program = byoc.compile(model, state=state, compiler="llvm")
+        brief = {"min_time": 0.02, "rounds": 1}
+        calls = {"explain": {}, "partition": {}, "verify": {"steps": 4}, "profile": {}, "bench": brief,
+                 "report": {"output": FOLDER / "states.html", **brief}}
+        for name, more in calls.items():
+            self.assertTrue(getattr(program, name)(**more), name)
+        self.assertTrue(byoc.verify(model, state=state, steps=4).ok)
+        self.assertTrue(byoc.place(model, state=state, estimates=True))
+        self.assertTrue(byoc.tune(model, FOLDER / "states.jsonl", state=state, compiler="llvm", trials=1))
+        public = {name for name in vars(byoc.Program) if not name.startswith("_")}
+        self.assertEqual(public, set(calls), "each tool of a program has a row here")
+
     def test_tables(self):
         for result, words in [(byoc.explain(MODEL, **self.options), ["onednn", "max_pool"]),
                               (byoc.partition(MODEL, **self.options), ["onednn"]),

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "byoc/extend/loops.h"
+#include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/added.h"
 #include "byoc/te/module.h"
@@ -107,6 +108,26 @@ bool has_open_type(const Function& function) {
   });
 }
 
+// Puts the least, or the largest, numbers in the place of open sizes.
+Result<Function> with_numbers(const Function& function, bool is_least) {
+  Function out = function;
+  for (Node& node : out.nodes) {
+    std::vector<TypeId> types;
+    for (size_t k = 0; k < node.types.size(); ++k) {
+      TensorType type = *node.types[k];
+      for (Dim& dim : type.shape) {
+        if (!is_open(dim)) continue;
+        BYOC_TRY(dim, with_sizes(dim, [&](Dim size) -> std::optional<Dim> {
+                   return Dim(is_least ? size.min() : size.max());
+                 }));
+      }
+      types.push_back(type);
+    }
+    node.types = types;
+  }
+  return out;
+}
+
 class AddedLoops {
  public:
   AddedLoops(IRModule module, te::Target target)
@@ -164,22 +185,34 @@ class AddedLoops {
       params.push_back({alone.add_param(cat("x", params.size()), function.type(arg)), 0});
     const uint32_t now = alone.add_copy(node, params);
     for (uint32_t k = 0; k < node.types.size(); ++k) alone.results.push_back({now, k});
-    if (has_open_type(alone))
+    if (!call.op->compute.takes_open && has_open_type(alone))
       return unimplemented(cat("the op ", call.op->name, " of a library has open sizes here, ",
-                               key.substr(key.rfind(' ') + 1),
-                               ", and loops of such ops have numbers as extents"))
+                               key.substr(key.rfind(' ') + 1), ", and its `compute` takes numbers"))
           .with_slug("loops-type")
-          .with_help("give sizes as numbers, --shape N=16, or use a plugin that takes the op");
+          .with_help(
+              "wrap the compute in with_open_sizes(), which gives it extents as expressions; or "
+              "give each size as a number, --shape N=1,4,16, or use a plugin that takes the op");
     const Symbol name = module_.unique_name(call.op->name);
     module_.functions.emplace(name, std::move(alone));
     BYOC_TRY(te::Dag dag,
              te::translate_to_te(module_, module_.function(name), target_, te::by_level()));
-    BYOC_TRY_STATUS(check_reads(dag, call.op->name));
+    BYOC_TRY_STATUS(check_all_reads(dag, module_.function(name), call.op->name));
     BYOC_TRY(te::LoopFunction loops, te::lower(te::Schedule(dag)));
     BYOC_TRY(Function made, loops_in_place_of(module_, name, loops));
     set_library_op(made, call);
     module_.function(name) = std::move(made);
     return at->second = name;
+  }
+
+  // Checks the reads; with open sizes those of the ends of their ranges.
+  Status check_all_reads(const te::Dag& dag, const Function& call, const std::string& op) {
+    if (dag.sizes.empty()) return check_reads(dag, op);
+    for (bool is_least : {true, false}) {
+      BYOC_TRY(const Function exact, with_numbers(call, is_least));
+      BYOC_TRY(te::Dag of_numbers, te::translate_to_te(module_, exact, target_, te::by_level()));
+      BYOC_TRY_STATUS(check_reads(of_numbers, op));
+    }
+    return {};
   }
 
   IRModule module_;

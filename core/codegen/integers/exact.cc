@@ -66,15 +66,15 @@ std::optional<Exact> read_exact(const Function& from, uint32_t node, const Wante
   const std::span<const ValueId> args = from.args(from.nodes[node]);
   const std::optional<ByteOperand> x = byte_operand_of(from, args[0]);
   const TypeId w = from.type(args[1]);
-  if (!x || !is_static(w->shape) || !is_static(from.type(root)->shape)) return std::nullopt;
+  if (!x || !is_static(w->shape)) return std::nullopt;
   if (is_matmul) {
     if (std::optional<Exact> pair = read_pair(from, *x, args[1])) return pair;
   }
   const TypeId image = from.type(x->x);
   Exact out{.x = *x, .shape = w->shape, .is_conv = conv != nullptr};
-  if (!is_static(image->shape)) return std::nullopt;
   if (is_matmul && (w->shape.size() != 2 || image->shape.size() < 2)) return std::nullopt;
   if (conv != nullptr) {
+    if (!is_static(image->shape) || !is_static(from.type(root)->shape)) return std::nullopt;
     if (!has_groups(*conv, image, w)) return std::nullopt;
     const Ints pads = conv->attrs->ints("pads");
     out.has_pads = std::ranges::any_of(pads, [](int64_t pad) { return pad != 0; });

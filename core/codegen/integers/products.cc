@@ -75,8 +75,8 @@ class Reader {
 
 bool Reader::read_shapes() {
   const TypeId result = type("anchor"), w = type("w"), x = type("x");
-  if (!is_static(result->shape) || !is_static(w->shape) || !is_static(x->shape)) return false;
-  if (!is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+  if (!is_static(w->shape) || !is_byte(x->dtype) || !is_byte(w->dtype)) return false;
+  if (out_.is_conv && !(is_static(x->shape) && is_static(result->shape))) return false;
   const Call& anchor = call("anchor");
   out_.rank = result->shape.size();
   out_.channel_axis = out_.is_conv ? 1 : out_.rank - 1;

@@ -177,16 +177,30 @@ class SweepChild {
       sweep_style(row, *pattern, {.has_exporter_values = true}, 64 * count, kStyled);
   }
 
-  /// Makes graphs of a style, and runs those that judge accepts, at most `most` of them.
+  /// Makes graphs of a style, and runs those that judge accepts, at most `most` of them; then some
+  /// without elements, unless runs of the others fail.
   void sweep_style(const PluginPattern& row, const Pattern& pattern, InstanceStyle style,
                    size_t tries, size_t most) {
     if (!begin_block()) return;
     process::doing(cat("making instances of pattern ", row.name));
+    if (!run_instances(row, pattern, style, tries, most)) return;
+    style.is_empty = true;
+    run_instances(row, pattern, style, tries / 8, kStyled);
+  }
+
+  /// Returns false when a run fails.
+  bool run_instances(const PluginPattern& row, const Pattern& pattern, InstanceStyle style,
+                     size_t tries, size_t most) {
     size_t runs = 0;
+    bool is_good = true;
     for_instances_of(pattern, context_.options().seed, tries, style, [&](const Instance& instance) {
-      if (instance.ops > 1 && is_next()) runs += try_instance(row, instance);
+      if (instance.ops < 2 || !is_next()) return true;
+      const bool has_run = try_instance(row, instance);
+      runs += has_run;
+      is_good = is_good && !(has_run && has_failed_);
       return runs < most;
     });
+    return is_good;
   }
 
   /// Returns whether a kernel was run.

@@ -103,7 +103,9 @@ class Maker {
   }
   Value shared_leaf() {
     static const Shape kShapes[] = {{Dim(7)}, {Dim(5), Dim(7)}, {Dim(2), Dim(3), Dim(5)}};
-    return leaf(TensorType{DType::kF32, kShapes[pick(std::size(kShapes))]}, false, {});
+    Shape shape = kShapes[pick(std::size(kShapes))];
+    if (style_.is_empty) shape[pick(shape.size())] = 0;
+    return leaf(TensorType{DType::kF32, shape}, false, {});
   }
 
   /// Makes a value for `p`, with `dollar` for "$", and of the type `wanted` unless that is null.
@@ -199,7 +201,8 @@ class Maker {
       bool rank = spec.ranks.empty() || std::count(spec.ranks.begin(), spec.ranks.end(),
                                                    static_cast<int64_t>(result.shape.size()));
       bool arity = !spec.has_args || main.num_params() == spec.args.size();
-      return !dtype || !rank || !arity || *num_elements(result.shape) == 0;
+      const bool is_empty = *num_elements(result.shape) == 0;
+      return !dtype || !rank || !arity || is_empty != style_.is_empty;
     });
     if (programs.empty()) return fail();
     const Program& program = *programs[pick(programs.size())];

@@ -22,6 +22,8 @@ struct InstanceStyle {
   bool has_exporter_values = false;
   /// Operands of one type are one value: multiply(x, x).
   bool repeats_operands = false;
+  /// Results have no elements: f32[5,0].
+  bool is_empty = false;
 };
 
 /// Makes `tries` graphs, and calls `use` for different ones that the host's matcher accepts, until

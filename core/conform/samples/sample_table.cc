@@ -162,6 +162,7 @@ const SampleRow kRows[] = {
     {"scatter_nd", "T[5,3] i64[1,1]:0..4 T[1,3]", " | reduction=\"add\""},
     {"update_rows", "T[2,5,3] T[2,2,3] i64[2]:0..3 | T[0,5,3] T[0,2,3] i32[0]:0..3",
      " | mode=\"circular\""},
+    {"update_rows", "T[2,5,3] T[2,2,3] i64[2]:-12..23", "mode=\"circular\""},
     {"update_rows", "T[2,2,5,3] T[2,2,1,3] i64[2]:0..4 | T[2,2,5,3] T[2,2,0,3] i32[2]:0..5", ""},
     {"one_hot", "i64[2,3]:0..3 T[2] | i32[4]:0..3 T[2]", "depth=4 | depth=4, axis=0"},
     {"shape", "T[2,3,5] | T[]", " | start=1"},

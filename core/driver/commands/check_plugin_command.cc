@@ -10,6 +10,7 @@
 #include "byoc/base/json.h"
 #include "core/conform/conform.h"
 #include "core/driver/commands/commands.h"
+#include "core/extend/added.h"
 #include "core/tools/model/libraries.h"
 #include "core/tools/model/model_options.h"
 #include "core/tools/model/progress.h"
@@ -262,6 +263,8 @@ Result<int> run_check_plugin(const CheckPluginFlags& options, const cli::CommonO
   BYOC_TRY(std::vector<int> groups, chosen_groups(options.groups));
   if (options.list) return list_checks(common);
   if (options.file.empty()) return cli::usage_error("no FILE given");
+  extend::added().register_reference =
+      nullptr;  // FILE may be json, whose id the program would take
   BYOC_TRY_STATUS(load_libraries(options.libraries));
   BYOC_TRY(conform::Options kit, kit_options(options));
   BYOC_TRY(kit.examples, read_examples(options));

@@ -214,18 +214,20 @@ Result<Executable> build_shown(IRModule module, const BuildOptions& options,
   return build(std::move(module), options);
 }
 
-/// Writes the artifact. An interruption leaves the complete new file or changes nothing.
-Status save(const Sizes& sizes, const CompileFlags& options) {
+/// Writes the artifact, and returns the bytes of weights that stay in the model's files. An
+/// interruption leaves the complete new file or changes nothing.
+Result<uint64_t> save(const Sizes& sizes, const CompileFlags& options) {
   Cancellation::Scope finishes_first(&user_cancellation());
   const std::string& path = options.output;
+  uint64_t left = 0;
   if (options.no_weights) {
     BYOC_TRY(const std::string model, model_path(options.model.model));
     BYOC_TRY(const ModelParts model_parts, parts_of_model(model));
-    BYOC_TRY_STATUS(save_artifact_without(sizes, model_parts.parts, path));
+    BYOC_TRY(left, save_artifact_without(sizes, model_parts.parts, path));
   } else {
     BYOC_TRY_STATUS(save_artifact_sizes(sizes, path));
   }
-  if (!user_cancellation().is_cancelled()) return {};
+  if (!user_cancellation().is_cancelled()) return left;
   return Status(Code::kCancelled, cat("interrupted after ", path, " was written"))
       .with_slug("interrupted");
 }
@@ -290,9 +292,20 @@ std::set<std::string> plugins_of_all(const Sizes& sizes) {
   return ids;
 }
 
+/// Returns the line about weights that are not in the file.
+std::string left_text(uint64_t left, const Json& json) {
+  const std::string file =
+      cat("  the file has ", cli::format_mib(json["file_bytes"].get<uint64_t>()));
+  if (left > 0)
+    return cat(file, ": ", cli::format_mib(left), " of weights are in the model's files\n");
+  return cat(file,
+             ": --no-weights left nothing out, as no constant has the elements of a tensor of "
+             "4 KiB or more in the model\n");
+}
+
 /// Returns the line about the file. Packed constants explain a file that is larger than the model.
 std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& json,
-                       double compile_ns, bool no_weights) {
+                       double compile_ns, std::optional<uint64_t> left) {
   auto mib = [&](const char* name) { return cli::format_mib(json[name].get<uint64_t>()); };
   std::string out =
       cat("wrote ", path, ": ", sizes.size() > 1 ? cat(sizes.size(), " sizes, ") : "",
@@ -300,8 +313,7 @@ std::string wrote_text(const std::string& path, const Sizes& sizes, const Json& 
           sizes.size() == 1 ? arena_text(sizes[0].executable.program)
                             : cat(mib("arena_bytes"), " arena"),
           "; compiled in ", cli::format_time(compile_ns), "\n");
-  if (no_weights)
-    out += cat("  the file has ", mib("file_bytes"), ": weights stay in the model's files\n");
+  if (left) out += left_text(*left, json);
   if (json["packed_bytes"] == 0) return out;
   return out + cat("  ", mib("packed_bytes"),
                    " of the constants are packed: weights in the layout that kernels read, for "
@@ -343,7 +355,7 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   };
   BYOC_TRY(const CompiledModel built, compile_file(options.model, hooks));
   const Sizes& sizes = built.sizes;
-  BYOC_TRY_STATUS(save(sizes, options));
+  BYOC_TRY(const uint64_t left, save(sizes, options));
   warn_unused_plans(built.report, warn_to(common));
   warn_declined(built.report, common);
   warn_useless_fallback(sizes, common);
@@ -353,9 +365,11 @@ Result<int> run_compile(const CompileFlags& options, const cli::CommonOptions& c
   Json json = fields(sizes, options.output, built.compile_ns);
   json["file_bytes"] = file_bytes(options.output);
   if (built.report.weights.model_bytes > 0) json["weights"] = weights_json(built.report.weights);
+  std::optional<uint64_t> left_out;
+  if (options.no_weights) json["left_out_bytes"] = *(left_out = left);
   add_tuning_json(options.model, json);
   cli::print_text(cat(sizes_text(sizes), tuning_text(options.model),
-                      wrote_text(options.output, sizes, json, built.compile_ns, options.no_weights),
+                      wrote_text(options.output, sizes, json, built.compile_ns, left_out),
                       weights_text(built.report.weights)),
                   common);
   BYOC_TRY_STATUS(cli::print_json(common, "compile", json));

@@ -29,17 +29,34 @@ Constants constants_of(const std::vector<SizedExecutable>& sizes) {
   return out;
 }
 
-Json tensors_json(const std::vector<NamedTensor>& tensors) {
+// The last inputs, and the last outputs, are states.
+Json tensors_json(const std::vector<NamedTensor>& tensors, const Program& program) {
   Json out = Json::array();
-  for (const NamedTensor& tensor : tensors)
-    out.push_back({{"name", tensor.name}, {"type", cat(tensor.type)}});
+  const size_t plain = tensors.size() - program.states.size();
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    out.push_back({{"name", tensors[k].name}, {"type", cat(tensors[k].type)}});
+    if (k >= plain) out.back()["state"] = true;
+  }
   return out;
 }
 
-std::string tensors_text(const char* what, const std::vector<NamedTensor>& tensors) {
+std::string tensors_text(const char* what, const std::vector<NamedTensor>& tensors,
+                         const Program& program) {
   std::string out;
-  for (const NamedTensor& tensor : tensors)
-    out += cat("  ", what, " ", tensor.name, " ", tensor.type, "\n");
+  for (size_t k = 0; k + program.states.size() < tensors.size(); ++k)
+    out += cat("  ", what, " ", tensors[k].name, " ", tensors[k].type, "\n");
+  return out;
+}
+
+std::string states_text(const Program& program) {
+  std::string out;
+  const size_t first_in = program.inputs.size() - program.states.size(),
+               first_out = program.outputs.size() - program.states.size();
+  for (size_t k = 0; k < program.states.size(); ++k) {
+    const NamedTensor& input = program.inputs[first_in + k];
+    out += cat("  state  ", input.name, "=", program.outputs[first_out + k].name, " ", input.type,
+               "\n");
+  }
   return out;
 }
 
@@ -85,8 +102,8 @@ Json size_json(const SizedExecutable& size) {
                        {"code_bytes", module.blob ? module.blob->size() : 0}});
   }
   Json json = {{"label", size.label},
-               {"inputs", tensors_json(executable.program.inputs)},
-               {"outputs", tensors_json(executable.program.outputs)},
+               {"inputs", tensors_json(executable.program.inputs, executable.program)},
+               {"outputs", tensors_json(executable.program.outputs, executable.program)},
                {"steps", executable.program.steps.size()},
                {"arena_bytes", executable.program.arena_bytes},
                {"modules", modules}};
@@ -104,8 +121,9 @@ std::string heading_of(const SizedExecutable& size) {
 std::string size_text(const SizedExecutable& size) {
   const Executable& executable = size.executable;
   std::string out = heading_of(size);
-  out += tensors_text("input ", executable.program.inputs);
-  out += tensors_text("output", executable.program.outputs);
+  out += tensors_text("input ", executable.program.inputs, executable.program);
+  out += tensors_text("output", executable.program.outputs, executable.program);
+  out += states_text(executable.program);
   cli::Table table({"plugin", "version", ">functions", ">code", "native"});
   for (const ExternalModule& module : executable.modules) {
     table.add({module.plugin, module.plugin_version, cat(module.functions.size()),

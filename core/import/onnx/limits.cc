@@ -85,10 +85,11 @@ std::optional<SizeLimits> raised(const Refused& refused, const SizeLimits& given
   SizeLimits each = enough;
   for (const auto& [name, limit] : given) {
     SizeLimits sizes = enough;
-    each[name].least = least_where(limit.least, enough.at(name).least, [&](int64_t least) {
-      sizes[name].least = least;
-      return refused.is_taken(sizes);
-    });
+    each[name].least =
+        least_where(limit.least, enough.at(name).least, [&, &name = name](int64_t least) {
+          sizes[name].least = least;
+          return refused.is_taken(sizes);
+        });
   }
   if (refused.is_taken(each)) return each;
   const int64_t common = least_where(

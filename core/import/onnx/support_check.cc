@@ -19,7 +19,9 @@ Refusal refusal_of_domain(const std::string& domain) {
   if (domain.starts_with(cat(kMicrosoftDomain, ".")))
     return {"ONNX Runtime's optimizer wrote it for one kind of machine",
             "export without graph optimisation, or at a level of at most ORT_ENABLE_EXTENDED"};
-  return {"operators of this domain are not known", kReplaceCure};
+  return {"operators of this domain are not known",
+          "add them by a library, --pass-library FILE, with an op and a row for this domain "
+          "(docs/extending.md), or replace them before export"};
 }
 
 // Returns the reason for an operator of ONNX Runtime that no row converts.

@@ -6,6 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/clock.h"
+#include "runtime/session/repeated_runs.h"
 
 namespace byoc::measure {
 namespace {
@@ -23,6 +24,11 @@ Result<std::vector<Tensor>> make_tensors(const std::vector<TensorSpec>& types) {
 }
 
 }  // namespace
+
+TimedSession::TimedSession() = default;
+TimedSession::~TimedSession() = default;
+
+Status TimedSession::run() { return runs_->run(*session_, *context_, in_, out_); }
 
 Result<std::unique_ptr<TimedSession>> TimedSession::make(std::unique_ptr<Session> session,
                                                          std::span<const Tensor> inputs) {
@@ -52,6 +58,7 @@ Status TimedSession::renew() {
   BYOC_TRY(std::vector<Tensor> outputs, make_tensors(types));
   // Frees the old memory after the new was made, so that the new is elsewhere.
   context_ = std::move(context);
+  runs_ = std::make_unique<RepeatedRuns>();
   inputs_ = std::move(inputs);
   outputs_ = std::move(outputs);
   in_.clear();

@@ -6,6 +6,10 @@
 #include "byoc/runtime/session.h"
 #include "core/measure/turns.h"
 
+namespace byoc {
+class RepeatedRuns;
+}
+
 namespace byoc::measure {
 
 /// Loads a session once more, in other memory.
@@ -14,6 +18,7 @@ using Reload = std::function<Result<std::unique_ptr<Session>>()>;
 /// A session with its inputs, its outputs and the times of its runs.
 class TimedSession {
  public:
+  ~TimedSession();
   /// Makes a context and tensors, and runs once; `first_run_ns` is the time of that run.
   static Result<std::unique_ptr<TimedSession>> make(std::unique_ptr<Session> session,
                                                     std::span<const Tensor> inputs);
@@ -24,7 +29,7 @@ class TimedSession {
   void unload();
   /// Loads the session by `reload`, and makes the context and the tensors again.
   Status load_again();
-  Status run() { return session_->run(*context_, in_, out_); }
+  Status run();
   const Session& session() const { return *session_; }
   const std::vector<Tensor>& inputs() const { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -38,12 +43,13 @@ class TimedSession {
   std::vector<Samples> steps;  // of each step of the program, from runs of their own
 
  private:
-  TimedSession() = default;
+  TimedSession();
   std::unique_ptr<Session> session_;
   std::unique_ptr<Context> context_;
   std::vector<Tensor> inputs_, outputs_;
   std::vector<DLTensor> in_, out_;
   double first_run_ns_ = 0;
+  std::unique_ptr<RepeatedRuns> runs_;  // of the context
 };
 
 /// Fills samples and steps of all sessions, in turns. When a program has devices, all samples are

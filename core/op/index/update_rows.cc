@@ -18,14 +18,23 @@ struct UpdatePlan {
   size_t axis = 1;
   int64_t extent = 0, rows = 0;  // of the cache along the axis, and of the new ones; 0 while open
   bool is_circular = false;
-  // Returns the starts that fit: all of the rows are inside, or go around the end.
-  IndexRange starts() const { return {0, is_circular ? extent : extent - rows + 1}; }
+  // Returns the starts that fit; none for any start, which is then taken modulo the extent.
+  std::vector<IndexRange> starts() const {
+    return is_circular ? std::vector<IndexRange>()
+                       : std::vector<IndexRange>{{0, extent - rows + 1}};
+  }
 };
 
 Status update_misfit(std::string what, Types in) {
   return invalid(cat(kUpdateRows, ": ", what, " (cache ", in[0], ", rows ", in[1], ", starts ",
                      in[2], ")"))
       .with_slug("op-shape");
+}
+
+// Returns the cure for an open number of rows that may be more than `most`.
+std::string narrower(Dim rows, int64_t most) {
+  if (rows.is_expression()) return cat("give its sizes with --shape, so that it is at most ", most);
+  return cat("--shape ", rows.name(), "=", rows.min(), "..", most);
 }
 
 Result<UpdatePlan> read_update_plan(Types in, const Attrs& attrs) {
@@ -48,6 +57,10 @@ Result<UpdatePlan> read_update_plan(Types in, const Attrs& attrs) {
   if (rows[plan.axis].is_static()) plan.rows = rows[plan.axis].extent();
   if (rows[plan.axis].min() > plan.extent)
     return update_misfit(cat(rows[plan.axis].min(), " rows do not fit into ", plan.extent), in);
+  if (rows[plan.axis].max() != Dim::kUnbounded && rows[plan.axis].max() > plan.extent)
+    return update_misfit(
+               cat("up to ", rows[plan.axis].max(), " rows do not fit into ", plan.extent), in)
+        .with_help(narrower(rows[plan.axis], plan.extent));
   const std::string mode = attrs.s("mode", "linear");
   if (mode != "linear" && mode != "circular")
     return invalid(cat(kUpdateRows, ": mode is \"", mode, "\", expected linear or circular"));
@@ -69,6 +82,7 @@ Result<std::vector<TensorType>> infer_update_rows(Types in, const Attrs& attrs) 
 // Copies rows of one image, each of `bytes`, to those of the cache from `start` on.
 void write_rows(const UpdatePlan& plan, size_t bytes, int64_t start, const std::byte* from,
                 std::byte* to) {
+  if (plan.is_circular) start = (start % plan.extent + plan.extent) % plan.extent;
   for (int64_t k = 0; k < plan.rows; ++k) {
     int64_t row = start + k;
     if (row >= plan.extent) row -= plan.extent;
@@ -98,7 +112,7 @@ Result<RefKernel> reference_update_rows(Types in, Types, const Attrs& attrs) {
 
 Result<ValueCheck> check_update_rows(Types in, const Attrs& attrs) {
   BYOC_TRY(const UpdatePlan plan, read_update_plan(in, attrs));
-  return index_check(attrs.s("of"), in[2], 2, {plan.starts()});
+  return index_check(attrs.s("of"), in[2], 2, plan.starts());
 }
 
 // ---- as loops
@@ -133,7 +147,15 @@ te::Stmt rows_of_image(const UpdatePlan& plan, const Tensor& rows, const Expr& i
   });
 }
 
-// The starts are checked before anything is written.
+// Returns starts modulo the extent.
+Tensor around(te::Builder& builder, const UpdatePlan& plan, const Tensor& starts) {
+  return builder.compute("update_rows.around", starts.shape(), [&](const Exprs& i) {
+    return te::floor_mod(te::cast(DType::kI64, starts(i)), plan.extent);
+  });
+}
+
+// The starts are checked before anything is written: that rows fit, also when their number is known
+// in the run.
 Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
                                     const Attrs& attrs) {
   const TypeId types[] = {type_of(in[0]), type_of(in[1]), type_of(in[2])};
@@ -141,8 +163,10 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
   const Expr rows = in[1].shape()[plan.axis];
   const Expr most = plan.is_circular ? te::select(rows <= Expr(plan.extent), plan.extent, 0)
                                      : Expr(plan.extent + 1) - rows;
+  const bool is_around = plan.is_circular && plan.extent != 0;
   const CheckedIndices starts =
-      CheckedIndices(builder, attrs.s("of"), in[2], {RangeExpr(0, te::simplify(most))});
+      CheckedIndices(builder, attrs.s("of"), is_around ? around(builder, plan, in[2]) : in[2],
+                     {RangeExpr(0, te::simplify(most))});
   Tensors read = {in[0], in[1]};
   for (const Tensor& tensor : starts.inputs()) read.push_back(tensor);
   return builder.procedure(kUpdateRows, {*out[0]}, read, [&](const Tensors& y) {
@@ -160,8 +184,10 @@ Result<Tensors> compute_update_rows(te::Builder& builder, Inputs in, Types out,
 void add_update_rows_ops(OpRegistry& ops) {
   ops.add(
       {.name = kUpdateRows,
-       .doc = "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis. A start "
-              "for which they do not fit is an error of the run, which names `of`.",
+       .doc =
+           "The cache with rows[n] at starts[n], starts[n] + 1, ... along the axis, in a circular "
+           "cache modulo its extent. A start for which they do not fit is an error of the run, "
+           "which names `of`.",
        .inputs = {{"cache", "any type, [n, ...]"},
                   {"rows", "as cache, with at most as many along the axis, which may be open"},
                   {"starts", "i32 or i64 [n]"}},

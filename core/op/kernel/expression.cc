@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "byoc/base/check.h"
+#include "byoc/te/module.h"
 #include "core/op/kernel/convert.h"
 #include "core/op/kernel/move.h"
 
@@ -128,48 +129,13 @@ Ints extents(const Tensor& tensor) {
   return out;
 }
 
-namespace {
-
-Dim dim_of(const Expr& extent);
-
-// Returns the dim of two, which are known to fit: the extent is that of a dim.
-Dim joined_dim(const te::Binary& x) {
-  const Dim a = dim_of(x.a), b = dim_of(x.b);
-  const auto make = [&]() -> Result<Dim> {
-    switch (x.op) {
-      case te::BinaryOp::kAdd:
-        return dim_sum(a, b);
-      case te::BinaryOp::kSubtract:
-        return dim_difference(a, b);
-      case te::BinaryOp::kMultiply:
-        return dim_product(a, b);
-      case te::BinaryOp::kFloorDivide:
-        return dim_quotient(a, b.extent());
-      case te::BinaryOp::kMin:
-        return dim_min(a, b);
-      default:
-        return dim_max(a, b);
-    }
-  };
-  Result<Dim> out = make();
-  BYOC_CHECK(out.ok(), out.status().message());
-  return *out;
-}
-
-Dim dim_of(const Expr& extent) {
-  if (const auto number = as_int(extent)) return *number;
-  if (const auto* ref = std::get_if<te::VarRef>(&extent->kind))
-    return Dim::symbol(ref->var.name(), ref->var.min(), ref->var.max());
-  const auto* binary = std::get_if<te::Binary>(&extent->kind);
-  BYOC_CHECK(binary != nullptr, "an extent is no expression of sizes: ", te::print(extent));
-  return joined_dim(*binary);
-}
-
-}  // namespace
-
 TensorType type_of(const Tensor& tensor) {
   TensorType out{tensor.dtype(), {}};
-  for (const Expr& extent : tensor.shape()) out.shape.push_back(dim_of(extent));
+  for (const Expr& extent : tensor.shape()) {
+    const Result<Dim> dim = te::dim_of(extent);
+    BYOC_CHECK(dim.ok(), dim.status().message());
+    out.shape.push_back(*dim);
+  }
   return out;
 }
 

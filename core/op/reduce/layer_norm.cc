@@ -240,7 +240,7 @@ RefKernel scaled_kernel(ReduceWalk walk, Factor factor) {
     T* y = out_as<T>(out, 0);
     for_kept(walk, [&](int64_t base) {
       auto [mean, scale] = factor(x, walk, base);
-      for_taken(walk, base, [&](int64_t at) {
+      for_taken(walk, base, [&, mean = mean, scale = scale](int64_t at) {
         y[at] = T(Compute<T>((static_cast<double>(x[at]) - mean) * scale));
       });
     });

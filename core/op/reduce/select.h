@@ -132,7 +132,7 @@ class SelectionLoops {
   te::Stmt take_digit(size_t digit) const {
     const auto [shift, width] = kDigits[digit];
     Scalar is_found("is_found", DType::kI64);
-    te::Stmt search = te::loop("c", int64_t{1} << width, [&](Expr c) {
+    te::Stmt search = te::loop("c", int64_t{1} << width, [&, shift = shift, width = width](Expr c) {
       te::Var number("number");
       Expr value = te::cast(DType::kI32, c);
       if (digit == 0) value = bits(te::BinaryOp::kXor, value, int64_t{1} << (width - 1));

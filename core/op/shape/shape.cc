@@ -200,12 +200,13 @@ Result<Tensors> compute_shape(te::Builder& builder, Inputs in, Types out, const 
   const Exprs& all = in[0].shape();
   BYOC_CHECK(start <= end && end <= all.size(), "dims ", start, " to ", end, " of rank ",
              all.size());
-  return one(builder.compute("shape", te::extents_of(*out[0]), [&](const Exprs& i) {
-    Expr value = 0;
-    for (size_t d = start; d < end; ++d)
-      value = select(i[0] == static_cast<int64_t>(d - start), all[d], value);
-    return value;
-  }));
+  return one(builder.compute(
+      "shape", te::extents_of(*out[0]), [&, start = start, end = end](const Exprs& i) {
+        Expr value = 0;
+        for (size_t d = start; d < end; ++d)
+          value = select(i[0] == static_cast<int64_t>(d - start), all[d], value);
+        return value;
+      }));
 }
 
 OpDef same_bytes(std::string name, std::string doc, std::vector<AttrSpec> attrs, InferFn infer) {

@@ -22,6 +22,15 @@ void add_leaves(const StageState& state, uint32_t iter, std::vector<size_t>& pos
   }
 }
 
+// Returns `s` with an expression for a variable.
+Stmt with_value(const Stmt& s, const Var& var, const Expr& value) {
+  Substitution substitute({{var.id(), value}});
+  auto put = [&](auto& self, const Stmt& inner) -> Stmt {
+    return map_parts(inner, substitute, [&](const Stmt& part) { return self(self, part); });
+  };
+  return put(put, s);
+}
+
 }  // namespace
 
 bool has_condition(const Stmt& s) {
@@ -78,6 +87,7 @@ Hosted Nest::emit(std::vector<OuterLoop> around) {
   for (size_t k = 0; k < box_.size(); ++k) frame.extents[k] = box_[k].extent;
   frame.is_settled.resize(state_.relations.size());
   frame.bases.resize(state_.relations.size());
+  frame.known.resize(state_.iters.size());
   find_extents(frame);
   Stmt body = loops(0, std::move(frame));
   return {std::move(body), std::move(shared_)};
@@ -140,6 +150,8 @@ void Nest::find_values(Frame& frame) const {
       const Expr whole = values[r.whole], inner = frame.extents[r.inner];
       values[r.outer] = is_inner ? Expr(0) : simplify_(floor_div(whole, inner));
       values[r.inner] = is_inner ? whole : simplify_(floor_mod(whole, inner));
+      for (uint32_t iter : {r.outer, r.inner})
+        if (!frame.known[iter].is_empty()) values[iter] = frame.known[iter];
     }
     if (!frame.bases[k].is_empty() && !values[r.inner].is_empty())
       values[r.whole] = simplify_(frame.bases[k] + values[r.inner]);
@@ -244,6 +256,32 @@ Stmt Nest::put_shared(uint32_t iter, Stmt loop) {
   return loop;
 }
 
+// Returns true for a loop of which another was made that runs: its value is within its extent.
+bool Nest::is_of_fused(uint32_t iter) const {
+  return std::ranges::any_of(state_.relations, [&](const Relation& r) {
+    const bool is_part = !r.is_split && (r.outer == iter || r.inner == iter);
+    return is_part && (position_of(state_, r.whole) || is_of_fused(r.whole));
+  });
+}
+
+// Puts both under a condition. The value of a loop that was fused is a quotient or a remainder, for
+// which no range can be set: it has a name while the statements are made. Otherwise the boxes of
+// stages that are computed inside would have to fit for all of its values.
+Stmt Nest::by_condition(size_t position, const Expr& is_most, Frame most, Frame last,
+                        const Relation& relation, int64_t count) {
+  most.is_conditional = last.is_conditional = true;
+  const Expr outer = most.values[relation.outer];
+  auto up_to = [&](int64_t greatest, Frame frame) {
+    if (!is_of_fused(relation.outer)) return inside(position, std::move(frame));
+    const Var name(state_.iters[relation.outer].name);
+    simplify_.set(name, {0, std::max<int64_t>(greatest, 1)});  // one that is always 0 is left out
+    frame.known[relation.outer] = name;
+    return with_value(inside(position, std::move(frame)), name, outer);
+  };
+  Stmt yes = up_to(count - 1, std::move(most));
+  return make_if(is_most, std::move(yes), up_to(count, std::move(last)));
+}
+
 // Makes the body of the loop at `position`, whose value is known now.
 Stmt Nest::inside(size_t position, Frame frame) {
   find_values(frame);
@@ -256,9 +294,8 @@ Stmt Nest::inside(size_t position, Frame frame) {
     const Expr is_most = simplify_(outer < count);
     if (std::optional<int64_t> truth = as_int(is_most))
       return inside(position, std::move(*truth ? most : last));
-    most.is_conditional = last.is_conditional = true;
-    Stmt yes = inside(position, std::move(most));
-    return make_if(is_most, std::move(yes), inside(position, std::move(last)));
+    return by_condition(position, is_most, std::move(most), std::move(last), state_.relations[k],
+                        count);
   }
   const Expr condition = guards(frame);
   frame.is_conditional |= !condition.is_empty();

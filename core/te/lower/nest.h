@@ -47,6 +47,7 @@ class Nest {
     Exprs values, extents;
     std::vector<bool> is_settled;
     Exprs bases;  // of splits of open extents: the place of the inner loop's first iteration
+    Exprs known;  // of loops that were fused: names of their values under a condition
     std::vector<OuterLoop> loops;
     bool is_conditional = false;  // there is a condition inside the last loop
     bool is_init = false, is_initialised = false;
@@ -83,6 +84,9 @@ class Nest {
   bool is_tile(size_t relation) const;
   bool is_plain_vector(const Relation& relation) const;
   std::pair<Frame, Frame> parted(const Frame& frame, size_t relation) const;
+  bool is_of_fused(uint32_t iter) const;
+  Stmt by_condition(size_t position, const Expr& is_most, Frame most, Frame last,
+                    const Relation& relation, int64_t count);
   Expr guards(Frame& frame) const;
   bool stays_outside(const Relation& relation) const;
 

@@ -25,21 +25,34 @@ Symbol symbol_of(const std::string& text) {
 Result<TypeId> type_of(const Tensor& tensor) {
   TensorType type{tensor.dtype(), {}};
   for (const Expr& extent : tensor.shape()) {
-    const std::optional<int64_t> n = as_int(extent);
-    if (!n || *n < 0) {
-      return invalid(cat("tensor ", tensor.name(), " has the extent ", print(extent),
-                         "; in a module extents are numbers"))
+    Result<Dim> dim = dim_of(extent);
+    if (!dim.ok())
+      return invalid(cat("tensor ", tensor.name(), " has ", dim.status().message()))
           .with_slug("loops-type");
-    }
-    type.shape.emplace_back(*n);
+    type.shape.push_back(*dim);
   }
   if (type.shape.size() > kMaxRank) {
     return invalid(cat("tensor ", tensor.name(), " has ", type.shape.size(), " dims, at most ",
                        kMaxRank, " are possible"))
         .with_slug("loops-type");
   }
-  BYOC_TRY_STATUS(size_bytes(type).status());
+  if (is_static(type.shape)) BYOC_TRY_STATUS(size_bytes(type).status());
   return TypeId(type);
+}
+
+// Checks that every size is in a type: the host gives a kernel the sizes of its types.
+Status check_sizes(const LoopFunction& loops) {
+  Exprs extents;
+  for (const auto* tensors : {&loops.inputs, &loops.outputs})
+    for (const Tensor& tensor : *tensors)
+      extents.insert(extents.end(), tensor.shape().begin(), tensor.shape().end());
+  const std::vector<Var> used = sizes_of(extents);
+  for (const Var& size : loops.sizes) {
+    if (std::ranges::find(used, size) != used.end()) continue;
+    return invalid(cat("no parameter and no result has the size ", size.name()))
+        .with_slug("loops-type");
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,6 +64,7 @@ Result<Function> function_of(const LoopFunction& loops) {
   BYOC_TRY(LoopFunction parsed, parse_loops(text));  // checks it, and gives tensors distinct names
   if (parsed.outputs.empty())
     return invalid("a loop function has at least one output").with_slug("loops-type");
+  BYOC_TRY_STATUS(check_sizes(parsed));
   text = text.substr(kHead.size());
   text.pop_back();  // the line's end
   Function out;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses the head of a loop function and the declarations of micro-kernels in it.
+#include <algorithm>
+
 #include "byoc/te/text.h"
 #include "core/te/lower/tensorize.h"
 #include "core/te/text/parser.h"
@@ -12,6 +14,7 @@ Result<LoopFunction> Parser::function() {
   LoopFunction out;
   if (!in_.take_word("loops")) return in_.expected("'loops' or 'te'");
   BYOC_TRY(out.name, in_.name("the name of a function", true));
+  if (in_.take_word("sizes")) BYOC_TRY_STATUS(sizes(out.sizes));
   BYOC_TRY_STATUS(tensors(out.inputs, true));
   BYOC_TRY_STATUS(in_.expect("->"));
   BYOC_TRY_STATUS(tensors(out.outputs, false));
@@ -19,6 +22,25 @@ Result<LoopFunction> Parser::function() {
   while (in_.take_word("kernel")) BYOC_TRY_STATUS(kernel());
   BYOC_TRY(out.body, block());
   return out;
+}
+
+// Parses 1<=B<=4, 1<=T<=64. The result is ordered by name, as the sizes of a call are.
+Status Parser::sizes(std::vector<Var>& out) {
+  do {
+    const size_t at = (in_.rest(), in_.at());
+    BYOC_TRY(const int64_t least, in_.integer());
+    BYOC_TRY_STATUS(in_.expect("<="));
+    BYOC_TRY(std::string name, in_.name("the name of a size"));
+    BYOC_TRY_STATUS(in_.expect("<="));
+    BYOC_TRY(const int64_t most, in_.integer());
+    if (least < 0 || least > most)
+      return in_.wrong(at, cat("the size ", name, " is from ", least, " to ", most));
+    if (vars_.find(name) != nullptr) return in_.wrong(at, cat("two sizes are called ", name));
+    out.push_back(Var::size(name, least, most));
+    vars_.add(name, {Expr(out.back())});
+  } while (in_.take(","));
+  std::ranges::sort(out, {}, &Var::name);
+  return {};
 }
 
 // Parses (x: f32[2], y: f32[n]). Names in shapes that have no meaning yet are variables that the

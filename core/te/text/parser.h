@@ -106,6 +106,7 @@ class Parser {
   Status too_deep() const;
 
   // parse_loops.cc
+  Status sizes(std::vector<Var>& out);
   Status tensors(std::vector<Tensor>& out, bool is_input);
   Status kernel();
   Status strides(TensorIntrin& intrin);

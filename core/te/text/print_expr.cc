@@ -171,6 +171,12 @@ void Printer::tensor_type(const Tensor& tensor) {
   out += "]";
 }
 
+void Printer::sizes(const std::vector<Var>& sizes) {
+  for (size_t k = 0; k < sizes.size(); ++k)
+    out += cat(k ? ", " : " sizes ", sizes[k].min(), "<=", name(sizes[k]), "<=", sizes[k].max());
+  if (!sizes.empty()) out += ' ';
+}
+
 void Printer::tensors(const std::vector<Tensor>& tensors) {
   for (size_t k = 0; k < tensors.size(); ++k) {
     out += cat(k ? ", " : "", name(tensors[k]), ": ");

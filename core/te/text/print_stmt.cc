@@ -140,7 +140,9 @@ std::string print(const Stmt& stmt) {
 
 std::string print(const LoopFunction& function) {
   Printer printer;
-  printer.out = cat("loops ", quoted_name(function.name), "(");
+  printer.out = cat("loops ", quoted_name(function.name));
+  printer.sizes(function.sizes);
+  printer.out += "(";
   printer.tensors(function.inputs);
   printer.out += ") -> (";
   printer.tensors(function.outputs);

@@ -27,6 +27,8 @@ class Printer {
   void tensor_type(const Tensor& tensor);
   /// Prints "x: f32[2], y: f32[3]".
   void tensors(const std::vector<Tensor>& tensors);
+  /// Prints " sizes 1<=B<=4, 1<=T<=64 "; nothing without sizes.
+  void sizes(const std::vector<Var>& sizes);
   void line(int depth) { out += '\n', out.append(static_cast<size_t>(2 * depth), ' '); }
   std::string name(const Var& var) { return name(var.id(), var.name(), is_scope_); }
   std::string name(const Tensor& tensor) { return name(tensor.id(), tensor.name()); }

@@ -84,7 +84,7 @@ Status parse_packed(Lexer& in, ParseContext& context, ExternalFunction& function
 
 Status parse_named(Lexer& in, ParseContext& context, ExternalModule& module) {
   auto& [name, key] = module.packed.emplace_back();
-  auto parse_name = [&]() -> Status {
+  auto parse_name = [&in, &name = name]() -> Status {
     const Token start = in.token();
     BYOC_TRY(std::string hex, parse_string(in));
     return ContentKey::parse(hex, name) ? Status() : in.error(start, "expected 32 hex digits");

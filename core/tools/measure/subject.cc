@@ -73,7 +73,8 @@ class Maker {
 
   Status model_work(IRModule module) {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
-    BYOC_TRY(std::vector<NamedTensor> types, entry_inputs(module));
+    const bool is_whole = request_.region.empty();  // a region has states as plain inputs
+    BYOC_TRY(auto types, is_whole ? given_inputs(module) : entry_inputs(module));
     subject_.plugins = build_with.plugins;
     BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
                                                        request_.sizes, tensor_readers()));
@@ -83,15 +84,13 @@ class Maker {
     } else {
       BYOC_TRY(subject_.reference, reference_plugin(*build_with.plugins));
     }
-    if (!request_.region.empty()) return region_work(std::move(module), build_with);
+    if (!is_whole) return region_work(std::move(module), build_with);
     if (!subject_.reference.empty()) {
       doing_(cat("running ", subject_.reference, " for the right outputs"));
-      BYOC_TRY(Executable right, build(module, all_by(subject_.reference, build_with)));
-      BYOC_TRY(subject_.right,
-               execute(std::move(right), subject_.plugins, build_with.threads, subject_.inputs));
-      BYOC_TRY(subject_.limits,
-               output_limits(module, build_with, {subject_.reference, subject_.inputs},
-                             subject_.right, -1));
+      BYOC_TRY(RightOutputs right,
+               right_outputs(module, build_with, {subject_.reference, subject_.inputs}));
+      subject_.right = std::move(right.values);
+      subject_.limits = std::move(right.limits);
       release_spilled();  // that the reference has read
     }
     subject_.compile = [module = std::move(module), build_with](uint32_t threads) {

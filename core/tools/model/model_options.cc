@@ -12,9 +12,9 @@
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/interrupt.h"
 #include "core/tools/model/libraries.h"
+#include "core/tools/model/runnable.h"
 #include "core/tools/model/tuning.h"
 #include "runtime/cli/named_plugins.h"
-#include "runtime/cli/output.h"
 
 namespace byoc::driver {
 namespace fs = std::filesystem;
@@ -237,7 +237,7 @@ void warn_left_out(const PluginSet& plugins, const std::vector<std::string>& com
   }
   for (const Plugin* plugin : offered) {
     for (const LeftOutPattern& one : left_out_patterns(*plugin))
-      cli::print_warning(left_out_text(*plugin, one), {});
+      installed_warn(left_out_text(*plugin, one));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/extend/loops.h"
+#include "byoc/ir/states.h"
 #include "byoc/ir/visit.h"
 #include "byoc/te/module.h"
 #include "byoc/translate/policies.h"
@@ -43,6 +44,7 @@ Result<ProbedModule> expose_region_outputs(const IRModule& fused) {
     names.push_back(cat("v", k));
   entry.results.insert(entry.results.begin(), probed.values.begin(), probed.values.end());
   entry.attrs.set("output_names", names);
+  set_states(entry, {});
   return probed;
 }
 

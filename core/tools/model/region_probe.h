@@ -29,7 +29,8 @@ struct ProbedModule {
 };
 
 /// Adds the results of all regions, loops and branches to those of the entry function. The regions
-/// themselves do not change, so plugins compile them as before.
+/// themselves do not change, so plugins compile them as before. States become plain inputs and
+/// outputs of the entry.
 Result<ProbedModule> expose_region_outputs(const IRModule& fused);
 /// A probed module whose regions read parameters instead of results of other regions.
 struct CutModule {

@@ -14,6 +14,16 @@ Warn warn_to(const cli::CommonOptions& common) {
   return [&common](const std::string& text) { cli::print_warning(text, common); };
 }
 
+namespace {
+const cli::CommonOptions* installed = nullptr;
+}  // namespace
+
+void install_warnings(const cli::CommonOptions* common) { installed = common; }
+
+void installed_warn(const std::string& text) {
+  cli::print_warning(text, installed == nullptr ? cli::CommonOptions() : *installed);
+}
+
 RunnableHooks hooks_for(const cli::CommonOptions& common) {
   return {warn_to(common), [&common](IRModule module, const BuildOptions& build_with) {
             CompileProgress progress(user_cancellation(), common);

@@ -20,6 +20,10 @@ struct Runnable {
 using Warn = std::function<void(const std::string&)>;
 /// Prints warnings as commands do. `common` must outlive the result.
 Warn warn_to(const cli::CommonOptions& common);
+/// Sets the options by which installed_warn() prints: those of the command that runs, or null.
+void install_warnings(const cli::CommonOptions* common);
+/// Prints a warning of code that has no options at hand, as the command does.
+void installed_warn(const std::string& text);
 
 /// Calls while a model is made ready; both may be empty.
 struct RunnableHooks {

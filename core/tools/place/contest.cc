@@ -61,8 +61,9 @@ class Contest {
           return true;
         });
     for (size_t k = 0; k < entrants_.size(); ++k) {
-      if (timed[k] && !measured.ok()) results_[k].error = measured.message();
-      if (timed[k]) take_times(*timed[k], results_[k]);
+      if (!timed[k]) continue;
+      if (measured.ok()) take_times(*timed[k], results_[k]);
+      else results_[k].error = measured.message();
     }
     return to_json();
   }
@@ -94,13 +95,12 @@ class Contest {
     std::vector<Limit> out;
     if (!rounds(module_)) return out;
     BYOC_TRY(std::string reference, reference_plugin(*build_.plugins));
-    BYOC_TRY(Executable executable, build(module_, all_by(reference, build_)));
-    BYOC_TRY(auto made,
-             cli::make_inputs(executable.program.given(), plan_.inputs, kSeed, tensor_readers()));
+    BYOC_TRY(const auto types, given_inputs(module_));
+    BYOC_TRY(auto made, cli::make_inputs(types, plan_.inputs, kSeed, tensor_readers()));
     std::vector<Tensor> inputs;
     for (cli::NamedInput& input : made) inputs.push_back(std::move(input.tensor));
-    BYOC_TRY(auto right, execute(std::move(executable), build_.plugins, build_.threads, inputs));
-    return output_limits(module_, build_, {reference, inputs}, right, -1);
+    BYOC_TRY(RightOutputs right, right_outputs(module_, build_, {reference, inputs}));
+    return std::move(right.limits);
   }
 
   // Returns "" when all outputs are close to those of the other session.

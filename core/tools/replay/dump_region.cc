@@ -3,6 +3,7 @@
 
 #include "byoc/base/check.h"
 #include "byoc/base/version.h"
+#include "byoc/ir/dim.h"
 #include "byoc/options.h"
 #include "byoc/te/module.h"
 #include "core/codegen/compile_input.h"
@@ -54,7 +55,24 @@ Result<ReplayCase> replay_case(const RegionValues& values, const RegionCall& reg
   BYOC_TRY(auto inputs, values.inputs_of(region));
   BYOC_TRY(auto outputs, values.outputs_of(region));
   set_tensors(out, values.fused().function(region.function), std::move(inputs), std::move(outputs));
+  set_sizes(out, values.fused().function(region.function), values.sizes());
   return out;
+}
+
+void set_sizes(ReplayCase& to, const Function& function,
+               const std::map<std::string, int64_t>& numbers) {
+  to.sizes.clear();
+  for (const Node& node : function.nodes) {
+    for (size_t k = 0; k < node.types.size(); ++k) {
+      for (Dim dim : node.types[k]->shape) {
+        if (!is_open(dim)) continue;
+        for (Dim size : sizes_in(dim)) {
+          const auto found = numbers.find(size.name().str());
+          if (found != numbers.end()) to.sizes.insert(*found);
+        }
+      }
+    }
+  }
 }
 
 void set_tensors(ReplayCase& to, const Function& function, std::vector<Tensor> inputs,

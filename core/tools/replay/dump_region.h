@@ -16,5 +16,8 @@ Result<ReplayCase> replay_case(const RegionValues& values, const RegionCall& reg
 /// Names the tensors after the function's parameters, and results output0, output1, ...
 void set_tensors(ReplayCase& to, const Function& function, std::vector<Tensor> inputs,
                  std::vector<Tensor> outputs);
+/// Keeps the numbers of the open sizes that the function has, expressions of them included.
+void set_sizes(ReplayCase& to, const Function& function,
+               const std::map<std::string, int64_t>& numbers);
 
 }  // namespace byoc::driver

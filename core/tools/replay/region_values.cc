@@ -5,10 +5,12 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "byoc/base/check.h"
 #include "byoc/base/nearest.h"
 #include "byoc/ir/dim.h"
+#include "byoc/ir/states.h"
 #include "byoc/pass/partition.h"
 #include "byoc/text/text.h"
 #include "core/tools/model/execute.h"
@@ -40,6 +42,18 @@ Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
           .with_help("give them, as in --shape N=1");
     }
     out.push_back({name.str(), *std::move(spec)});
+  }
+  return out;
+}
+
+Result<std::vector<NamedTensor>> given_inputs(const IRModule& module) {
+  BYOC_TRY(std::vector<NamedTensor> all, entry_inputs(module));
+  BYOC_TRY(const auto states, states_of(module.function(module.entry)));
+  std::set<uint32_t> kept;
+  for (const StatePair& pair : states) kept.insert(pair.param);
+  std::vector<NamedTensor> out;
+  for (uint32_t k = 0; k < all.size(); ++k) {
+    if (!kept.contains(k)) out.push_back(std::move(all[k]));
   }
   return out;
 }
@@ -154,6 +168,21 @@ Result<std::vector<Tensor>> RegionValues::outputs_of(const RegionCall& region) c
   for (size_t k = 0; k < region.num_outputs; ++k) {
     BYOC_TRY(Tensor copy, right_[region.first_output + k].copy());
     out.push_back(std::move(copy));
+  }
+  return out;
+}
+
+std::map<std::string, int64_t> RegionValues::sizes() const {
+  std::map<std::string, int64_t> out;
+  const Function& entry = fused_.function(fused_.entry);
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    const Shape& shape = entry.nodes[k].types[0]->shape;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (!is_open(shape[d])) continue;
+      for (Dim size : sizes_in(shape[d])) {
+        if (size == shape[d]) out[size.name().str()] = inputs_[k].spec().dims[d];
+      }
+    }
   }
   return out;
 }

@@ -2,6 +2,8 @@
 #pragma once
 // Computes the inputs and the right results of the regions of a partitioned model. A reference
 // plugin computes them.
+#include <map>
+
 #include "core/tools/model/region_probe.h"
 
 namespace byoc::driver {
@@ -20,6 +22,8 @@ class RegionValues {
   const std::string& reference_plugin() const { return reference_plugin_; }
   /// Returns true when the model quantises values (core/tools/rounding/value_steps.h).
   bool rounds() const { return rounds_; }
+  /// Returns the numbers that the inputs have for the open sizes of the model, by name.
+  std::map<std::string, int64_t> sizes() const;
   /// Returns all results of all regions, in the order of the probed module's outputs, then those of
   /// the model.
   const std::vector<Tensor>& right() const { return right_; }
@@ -47,6 +51,8 @@ Result<std::vector<RegionCall>> regions_of(IRModule module, const BuildOptions& 
 BuildOptions all_by(const std::string& plugin, BuildOptions build);
 /// Returns the inputs of the entry function. Errors: slug "symbolic-shape".
 Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module);
+/// Likewise without states, as a run gets them. Errors: also those of states_of.
+Result<std::vector<NamedTensor>> given_inputs(const IRModule& module);
 /// Returns the open sizes in the types of the entry's parameters, by name.
 std::vector<OpenSize> entry_sizes(const IRModule& module);
 /// Returns the index in `names` of a name or a number. Errors: slug "unknown-region", with the

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "byoc/extend/loops.h"
 #include "core/tools/show/op_trace.h"
 
 namespace byoc::driver {
@@ -63,6 +64,16 @@ class Rows {
   std::vector<uint32_t> first_row_;  // by label
   std::vector<ExplainedOp> rows_;
 };
+
+/// Adds how a plugin takes an op of a library: as loops, about which plugins make no remark.
+void add_loops_opinion(const IRModule* partitioned, const ExplainedOp& op,
+                       std::vector<Opinion>& opinions) {
+  const Function* body = partitioned == nullptr ? nullptr : partitioned->find(op.placed.function);
+  if (body == nullptr || !body->attrs.has(kLibraryOpAttr)) return;
+  if (std::ranges::count(opinions, op.placed.plugin, &Opinion::plugin) > 0) return;
+  opinions.push_back(
+      {Opinion::kTaken, op.placed.plugin, "as loops, which `compute` of the library's op gives"});
+}
 
 /// Returns a region per function that runs, with the ops of the model in it.
 std::vector<PlacedRegion> regions_of(const Explanation& explanation, const Placement& ran) {
@@ -343,6 +354,7 @@ Result<Explanation> explain(IRModule module, BuildOptions options, Symbol select
     op.placed.name = trace.labels().ops()[label].name;
     op.opinions = opinions.about(label, op.placed, op.runs[0].op, out.plugins, is_by_cost(context));
     BYOC_TRY_STATUS(seconds.find(label, op.placed, op.opinions));
+    add_loops_opinion(snapshots.partitioned ? &*snapshots.partitioned : nullptr, op, op.opinions);
     out.placement.ops.push_back(op.placed);
   }
   BYOC_TRY_STATUS(add_priorities(module, options, context, trace, out));

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "byoc/base/check.h"
+#include "byoc/extend/loops.h"
 #include "byoc/op/op.h"
 
 namespace byoc::driver {
@@ -38,6 +39,12 @@ class UniqueLocs {
 };
 
 }  // namespace
+
+const Function* library_loops_of(const IRModule& module, const Node& node) {
+  const auto* invoke = std::get_if<Invoke>(&node.kind);
+  const Function* callee = invoke == nullptr ? nullptr : module.find(invoke->function);
+  return callee != nullptr && callee->attrs.has(kLibraryOpAttr) ? callee : nullptr;
+}
 
 const OpDef* op_of(const Node& node) {
   auto* call = std::get_if<Call>(&node.kind);

@@ -30,5 +30,7 @@ class OpLabels {
 
 /// Returns the op of a node; null for annotations and for nodes that are not a Call.
 const OpDef* op_of(const Node& node);
+/// Returns the loops that a node calls in the place of an op of a library; null for other nodes.
+const Function* library_loops_of(const IRModule& module, const Node& node);
 
 }  // namespace byoc::driver

@@ -51,7 +51,7 @@ void OpTrace::note_removed(Symbol pass, const IRModule& before, const IRModule& 
   std::vector<uint8_t> is_present(labels_.ops().size());
   for (const auto& [name, function] : after.functions) {
     for (const Node& node : function.nodes) {
-      uint32_t label = label_of(node);
+      uint32_t label = label_of(after, node);
       if (label != OpLabels::kNone) is_present[label] = 1;
     }
   }
@@ -69,6 +69,11 @@ void OpTrace::note_removed(Symbol pass, const IRModule& before, const IRModule& 
 
 uint32_t OpTrace::label_of(const Node& node) const {
   return op_of(node) ? labels_.find(node.loc) : OpLabels::kNone;
+}
+
+// Counts ops of libraries that are loops by now.
+uint32_t OpTrace::label_of(const IRModule& module, const Node& node) const {
+  return library_loops_of(module, node) != nullptr ? labels_.find(node.loc) : label_of(node);
 }
 
 // Returns per node the last op that reads it and the place of the operand; for nodes that no op

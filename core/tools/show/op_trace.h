@@ -45,6 +45,7 @@ class OpTrace {
   void see(const Pass& pass, const IRModule& before, const IRModule& after);
   void note_removed(Symbol pass, const IRModule& before, const IRModule& after);
   uint32_t label_of(const Node& node) const;
+  uint32_t label_of(const IRModule& module, const Node& node) const;
   std::vector<Reader> readers_of(const Function& function) const;
   void find_survivors(Symbol pass, const Function& before, const Function& after);
   void follow_declined(const IRModule& compiled, size_t first_module);

@@ -5,8 +5,10 @@
 #include <set>
 
 #include "byoc/base/json.h"
+#include "byoc/extend/loops.h"
 #include "byoc/ir/visit.h"
 #include "byoc/op/op.h"
+#include "core/tools/show/op_labels.h"
 #include "runtime/cli/output.h"
 
 namespace byoc::driver {
@@ -46,6 +48,10 @@ class Walk {
       pending_.pop_back();
       if (const Function* function = module_.find(job.name)) visit(job, *function);
     }
+    for (PlacedRegion& region : out_.regions) {
+      if (auto at = loop_ops_.find(region.function); at != loop_ops_.end())
+        region.ops = at->second.ops, region.flops = at->second.flops;
+    }
     count_ends();
     return std::move(out_);
   }
@@ -81,6 +87,8 @@ class Walk {
           overloaded{[](const Param&) {}, [](const Constant&) {}, [](const Extern&) {},
                      [&](const Call& call) { add(job, function, node, call); },
                      [&](const Invoke& invoke) {
+                       if (const Function* loops = library_loops_of(module_, node))
+                         add_loops(job, node, invoke.function, *loops);
                        bool once = job.region != SIZE_MAX || seen_.insert(invoke.function).second;
                        if (once)
                          inner.push_back({invoke.function, job.plugin, job.composite, job.region});
@@ -106,7 +114,17 @@ class Walk {
     out_.regions[job.region].flops += work;
   }
 
+  // Adds an op of a library, which is a function of loops that calls may share.
+  void add_loops(const Job& job, const Node& node, Symbol name, const Function& loops) {
+    const double work = loops.attrs.f("flops", 0);
+    out_.ops.push_back(
+        {loops.attr(kLibraryOpAttr), node.loc, loops.attr("compiler"), name, job.composite, work});
+    ++loop_ops_[name].ops;
+    loop_ops_[name].flops += work;
+  }
+
   const IRModule& module_;
+  std::map<Symbol, PlacedRegion> loop_ops_;  // by function
   std::vector<Job> pending_;
   std::set<Symbol> seen_;
   Placement out_;

@@ -23,4 +23,14 @@ Result<std::vector<Limit>> output_limits(const IRModule& module, const BuildOpti
                                          const ReferenceRun& reference,
                                          std::span<const Tensor> right, double tolerance);
 
+/// The outputs of the first run of a program, whose states are zeros, as the reference computes
+/// them, in the order of the program without states, and their limits.
+struct RightOutputs {
+  std::vector<Tensor> values;
+  std::vector<Limit> limits;
+};
+/// Runs `module` by the reference; its inputs are without states. Errors: as output_limits.
+Result<RightOutputs> right_outputs(const IRModule& module, const BuildOptions& build,
+                                   const ReferenceRun& reference);
+
 }  // namespace byoc::driver

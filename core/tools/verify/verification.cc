@@ -38,12 +38,6 @@ size_t work_in(const Function& function) {
   return static_cast<size_t>(std::ranges::count_if(function.nodes, is_work));
 }
 
-/// Makes states plain inputs and outputs.
-IRModule without_states(IRModule module) {
-  if (Function* entry = module.find(module.entry)) set_states(*entry, {});
-  return module;
-}
-
 class Verifier {
  public:
   Verifier(IRModule module, const VerifyRequest& request)
@@ -348,6 +342,7 @@ class Verifier {
     BYOC_TRY(auto outputs, copies_of(reduced.outputs));
     set_tensors(out, reduced.module.function(reduced.region), std::move(inputs),
                 std::move(outputs));
+    set_sizes(out, reduced.module.function(reduced.region), values.sizes());
     return out;
   }
 

@@ -29,7 +29,8 @@ BYOC_API byoc_error* byoc_option_names(char** json);
 BYOC_API byoc_error* byoc_explain(const char* model, const byoc_options* options,
                                   const byoc_watch* watch, char** json);
 /// Compares the outputs, and the values between regions, with a reference. A difference is no
-/// error. Options: "against", "seed", "tolerance", "output" (the folder of a wrong piece).
+/// error. Options: "against", "seed", "steps", "tolerance", and "output", which is the
+/// folder of a wrong piece.
 BYOC_API byoc_error* byoc_verify(const char* model, const byoc_options* options,
                                  const byoc_watch* watch, char** json);
 /// Measures which plugin runs each op fastest. Options: "rounds", "improve", "min-time", "timeout",

@@ -25,5 +25,7 @@ Strings result_names(const Function& entry);
 Result<std::vector<StatePair>> states_of(const Function& entry);
 /// Sets the attributes; none of them for no states.
 void set_states(Function& entry, const std::vector<StatePair>& states);
+/// Makes states of the entry plain inputs and outputs.
+IRModule without_states(IRModule module);
 
 }  // namespace byoc

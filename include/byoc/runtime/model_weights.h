@@ -20,10 +20,10 @@ struct ModelPart {
 
 /// Writes an artifact as save_artifact_sizes does, but constants that are one of `parts`, or have
 /// its elements in another order, are not stored: the file has the place of that part. Constants of
-/// less than 4 KiB are stored. load_artifact looks for the files in the folder of the artifact, and
-/// in those of BYOC_WEIGHTS: slug "missing-weights" when there is none, "other-weights" when its
-/// bytes are others. Readers without this refuse the file by its version.
-Status save_artifact_without(std::span<const SizedExecutable> sizes,
-                             std::span<const ModelPart> parts, const std::string& path);
+/// less than 4 KiB are stored. Returns the bytes that are not. load_artifact looks for the files in
+/// the folder of the artifact, and in those of BYOC_WEIGHTS: slug "missing-weights" when there is
+/// none, "other-weights" when its bytes are others. Other readers refuse the file by its version.
+Result<uint64_t> save_artifact_without(std::span<const SizedExecutable> sizes,
+                                       std::span<const ModelPart> parts, const std::string& path);
 
 }  // namespace byoc

@@ -15,7 +15,8 @@ namespace byoc::te {
 
 /// Adds the function `name`, whose parameters are the inputs and whose results are the outputs of
 /// `loops`. `attrs`: `compiler` chooses the plugin. Errors: those of `loops`; kAlreadyExists;
-/// kInvalidArgument for extents that are no numbers, and loops that are not well-formed.
+/// kInvalidArgument for extents that are no numbers nor made of `sizes`, for sizes that no
+/// parameter or result has, and for loops that are not well-formed.
 Status add_loops(IRModule& module, Symbol name, const Result<LoopFunction>& loops,
                  const Attrs& attrs = {});
 
@@ -28,5 +29,10 @@ bool has_loops(const Function& function);
 Result<LoopFunction> loops_of(const Function& function, std::string_view name);
 /// Checks that parameters and results of such a function are those of its loops.
 Status check_loops(const Function& function);
+
+/// Returns the dim of an extent that is a number or is made of sizes; extent_of() of tensor.h is
+/// the way back. Errors: kInvalidArgument, slug "loops-type", for other extents; as the arithmetic
+/// of dims has them (ir/dim.h).
+Result<Dim> dim_of(const Expr& extent);
 
 }  // namespace byoc::te

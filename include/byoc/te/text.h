@@ -10,8 +10,9 @@
 // `stack t: f32[4]` and `workspace t: f32[64]` (memory up to the closing brace), and calls of
 // micro-kernels. Numbers are f32 with a point and i64 without, others name their type, as 1:i32
 // does. `i in 8..+4` is a loop of 4 iterations from 8. `$0 = ...` before a statement names a part
-// of its expressions. Tensor expressions with the trace of a schedule become loops when they are
-// parsed:
+// of its expressions. Named sizes, which each run gives, come before the parameters:
+//   loops scale sizes 1<=T<=64 (x: f32[T, 8]) -> (z: f32[T, 8]) { ... }
+// Tensor expressions with the trace of a schedule become loops when they are parsed:
 //   te scale(x: f32[8], y: f32[8]) -> (z) {
 //     z = for i < 8: x[i] * 2.0 + y[i]
 //   } schedule "vectorize(z, i)"

@@ -39,9 +39,9 @@ struct TriedPoint {
   double ns = 0;  ///< its time; infinity: it failed
 };
 
-/// Returns at most `count` points of the space that are measured next. Points that are outside of
-/// the space or were returned before are left out; none: the task is done. The first points of a
-/// task are the plugin's guesses, which `tried` has.
+/// Returns at most `count` points of the space that are measured next. Points that were returned
+/// before are left out; none: the task is done. A point outside of the space is an error, slug
+/// "library-fault". The first points of a task are the plugin's guesses, which `tried` has.
 using PointSearch = std::function<std::vector<Point>(
     const Space& space, std::span<const TriedPoint> tried, size_t count)>;
 

@@ -187,6 +187,10 @@ class ByteCounter {
           add((*load)->tensor, (*load)->indices);
       });
     });
+    if (const auto* branch = std::get_if<te::If>(&stmt->kind)) {
+      if (const std::optional<bool> known = counter_.ranges().decide(branch->condition))
+        return add(*known ? branch->yes : branch->no);
+    }
     for_each_inner(*stmt, [&](const te::Stmt& inner) { add(inner); });
   }
 

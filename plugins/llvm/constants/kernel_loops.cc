@@ -5,6 +5,7 @@
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/constants/hoist.h"
+#include "plugins/llvm/constants/squares.h"
 #include "plugins/llvm/open/schedule_as.h"
 #include "plugins/llvm/sketch/sketch_template.h"
 #include "plugins/llvm/tiling/prefetch.h"
@@ -15,6 +16,7 @@ namespace {
 
 Result<te::LoopFunction> lowered(const te::Schedule& schedule, const topi::Template& schedules) {
   BYOC_TRY(te::LoopFunction loops, te::lower(schedule));
+  loops = with_squares(std::move(loops));
   if (schedules.kind == "stem") return topi::with_row_prefetches(std::move(loops));
   return topi::with_prefetches(std::move(loops));
 }

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <queue>
 
 #include "byoc/base/check.h"
+#include "plugins/llvm/tiling/caches.h"
 
 namespace byoc::llvm_plugin::topi {
 namespace {
@@ -27,23 +27,13 @@ constexpr double kWindow = 256;           // operations of a tile that overlap w
 constexpr double kChunkVector = 10.0;     // to add a vector of a chunk's sums to those before
 constexpr double kChunkRowVector = 8.0;   // the same in a row of a matrix
 constexpr double kConflictCycles = 0.5;   // for an element of a row whose line was evicted
-constexpr int64_t kPageBytes = 4096;
-constexpr double kPanelCycles = 300;         // for a thread to take a panel
-constexpr int64_t kFollowedPanels = 16;      // of a thread, whose order is followed
-constexpr double kLeastShared = 20'000;      // cycles of sums that all threads share
-constexpr double kLeastGain = 0.97;          // by which other panels are cheaper
+constexpr double kPanelCycles = 300;      // for a thread to take a panel
+constexpr int64_t kFollowedPanels = 16;   // of a thread, whose order is followed
+constexpr double kLeastShared = 20'000;   // cycles of sums that all threads share
+constexpr double kLeastGain = 0.97;       // by which other panels are cheaper
 constexpr int64_t kImagePartsPerThread = 4;  // of an image
 constexpr double kEven = 1.04;               // equal shares: the most of a thread by the average
 constexpr double kPassVector = 2.0;          // to read, finish and write one in a pass of its own
-
-// Returns true when more rows of a tile than a set of the first cache has ways begin in one set, so
-// that their lines evict each other before all of their elements are read. Sets of 4096 bytes in
-// all are usual: caches are indexed by the bits that translation keeps.
-bool has_conflicts(const Sums& sums, int64_t rows, int64_t l1_bytes) {
-  if (sums.row_bytes == 0) return false;
-  const int64_t starts = kPageBytes / std::gcd(sums.row_bytes, kPageBytes);  // distinct ones
-  return (rows + starts - 1) / starts > l1_bytes / kPageBytes;
-}
 
 // The cost of filling a panel of `o` vectors and `units` with tiles of one kind.
 struct Fill {
@@ -63,7 +53,7 @@ Fill filled(const Sums& sums, const RegisterTile& tile, int64_t o, int64_t units
       if (width == 0) continue;
       const auto count = static_cast<double>(v_count * c_count * times);
       out.cycles += count * cycles_per_term(width, vectors * sums.registers);
-      if (has_conflicts(sums, width, l1_bytes))
+      if (has_conflicts(width, sums.row_bytes, l1_bytes))
         out.cycles += count * kConflictCycles * static_cast<double>(width);
       out.tiles += count;
       out.sums += count * static_cast<double>(width * vectors * sums.registers);

@@ -9,9 +9,8 @@
 namespace byoc::llvm_plugin::topi {
 namespace {
 
-constexpr double kLoad = 0.6;     // two a cycle, with occasional conflicts
-constexpr double kLatency = 4.6;  // of a multiply-add, 4, and losses of the schedule
-constexpr auto kMostOfOneCell = static_cast<int64_t>(2 * kLatency);  // two begin in a cycle
+constexpr double kLoad = 0.6;  // two a cycle, with occasional conflicts
+constexpr auto kMostOfOneCell = static_cast<int64_t>(2 * kWaitCycles);  // two begin in a cycle
 
 double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
   double out = static_cast<double>(cells / width) * cycles_per_term(width, vectors);
@@ -21,8 +20,8 @@ double cycles_of_row(int64_t cells, int64_t width, int64_t vectors) {
 
 }  // namespace
 
-double cycles_per_term(int64_t cells, int64_t vectors) {
-  return std::max({static_cast<double>(cells * vectors) / 2, kLatency,
+double cycles_per_term(int64_t cells, int64_t vectors, double latency) {
+  return std::max({static_cast<double>(cells * vectors) / 2, latency,
                    kLoad * static_cast<double>(cells + vectors)});
 }
 

@@ -11,10 +11,14 @@ struct RegisterTile {
   int64_t cells = 1, vectors = 1;
 };
 
+/// Cycles from a multiply-add to one that waits for it: of the processor, and with usual losses of
+/// the code around it.
+inline constexpr double kMultiplyAddCycles = 4, kWaitCycles = 4.6;
+
 /// Returns the cycles for one term: two multiply-adds a cycle, each waits for the one before it,
 /// two loads a cycle. Source: Zen 3 and Skylake, Agner Fog's instruction tables; other AVX2
 /// machines differ little.
-double cycles_per_term(int64_t cells, int64_t vectors);
+double cycles_per_term(int64_t cells, int64_t vectors, double latency = kWaitCycles);
 
 /// Returns those of all tiles of `cells` by `vectors` vectors. Tiles at both ends may be smaller.
 double cycles_of_tiles(int64_t cells, int64_t vectors, const RegisterTile& tile);

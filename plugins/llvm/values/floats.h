@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic on f32 or f64, scalars or vectors, for functions without branches.
+#include <cstdint>
 #include <limits>
 
 #include "llvm/IR/IRBuilder.h"
@@ -52,6 +53,11 @@ class Floats {
   Value sqrt(Value x) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
   Value with_sign_of(Value magnitude, Value x) {
     return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, x);
+  }
+  /// The same for a magnitude that is not negative.
+  Value with_sign_bit_of(Value magnitude, Value x) {
+    Value sign = b.CreateAnd(bits(x), integer(is_f64_ ? INT64_MIN : INT32_MIN));
+    return float_of_bits(b.CreateOr(bits(magnitude), sign));
   }
   Value bits(Value x) { return b.CreateBitCast(x, bits_); }
   Value float_of_bits(Value x) { return b.CreateBitCast(x, type_); }

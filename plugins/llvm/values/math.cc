@@ -41,6 +41,25 @@ Value log_of(Floats& f, Value x) {
   return f.select(b.CreateFCmpULT(x, f.number(0)), f.number(NAN), out);  // NaN as well
 }
 
+/// e^-ka = 2^power (1 - k less), where less is (1 - e^-ku) / k with k |u| <= ln(2)/2.
+struct Decay {
+  Value less, power;
+};
+
+// Computes it for k = 1 or 2 and a >= 0 up to 18.5 / k; from there on e^-ka is far below half a
+// unit of 1. A NaN passes through.
+Decay decay_of(Floats& f, Value a, double k) {
+  constexpr double kLog2E = 1.44269504088896341;
+  const auto [n, power] = f.rounded_product(a, f.number(-k * kLog2E));
+  Value u = f.mul_add(n, f.number(kLn2High / k), a);
+  u = f.mul_add(n, f.number(kLn2Low / k), u);
+  double terms[] = {0.4999999701976776, 0.1666654497385025, 0.04166744276881218,
+                    0.008366446010768414, 0.001387020805850625};  // of e^r - 1 - r, by r^2
+  double power_of_k = 1;
+  for (double& term : terms) term *= power_of_k *= -k;
+  return {f.mul_add(f.mul(u, u), f.polynomial(u, terms), u), power};
+}
+
 // erf(a) / a - 1/2 in 16 intervals of a, whose middles are k / kErfSteps: the factors of powers of
 // the distance to the middle, in intervals. In the first one a is not negative.
 constexpr double kErfSteps = 3.905;
@@ -87,21 +106,31 @@ llvm::Value* emit_log(llvm::IRBuilder<>& b, llvm::Value* x) {
   return log_of(f, x);
 }
 
-// Uses an odd polynomial near 0; else 1 - 2 / (e^(2|x|) + 1), which is 1 from 9.1 on.
+// Without tables computes (1 - w) / (1 + w) for w = e^-2|x|, halves of both divided by the power of
+// two in w: 1 - w is exact near 0. With tables uses an odd polynomial near 0; else 1 - 2 /
+// (e^(2|x|) + 1), which is 1 from 9.1 on.
 llvm::Value* emit_tanh(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   Floats f(b, x);
-  Value a = f.abs(x), square = f.mul(x, x);
+  Value a = f.abs(x);
+  if (!has_tables(machine)) {
+    Value most = f.number(9.25), half = f.number(0.5);
+    const auto [less, power] = decay_of(f, f.select(b.CreateFCmpOGT(a, most), most, a), 2);
+    Value scale = f.power_of_two(b.CreateSub(f.integer(-1), power));
+    Value above = f.add(less, f.subtract(scale, half));
+    return f.with_sign_bit_of(f.divide(above, f.subtract(f.add(scale, half), less)), x);
+  }
+  Value square = f.mul(x, x);
   constexpr double kTerms[] = {-0.333333283662796,   0.1333315223455429,    -0.05393994227051735,
                                0.021663403138518333, -0.008085626177489758, 0.0020595809910446405};
   Value near = f.mul_add(f.mul(square, x), f.polynomial(square, kTerms), x);
-  Value e = emit_exp_beside_one(b, machine, b.CreateFAdd(a, a));
-  Value ratio = b.CreateFDiv(f.number(2), b.CreateFAdd(e, f.number(1)));
-  Value far = b.CreateFSub(f.number(1), ratio);
+  Value e = emit_exp_beside_one(b, machine, f.add(a, a));
+  Value ratio = f.divide(f.number(2), f.add(e, f.number(1)));
+  Value far = f.subtract(f.number(1), ratio);
   return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.625)), near, far), x);
 }
 
-// Without tables uses an odd polynomial near 0; else 1 - e^-L(|x|), L a polynomial, which is 1 from
-// 4 on.
+// Without tables computes 1 - e^-l for l = a + a P(a), a = |x| up to 4, from which on the result is
+// 1. P is small, and so is its rounding.
 llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value* x) {
   if (has_tables(machine)) {
     return in_lanes_of_tables(b, x, [&](Value part) {
@@ -110,19 +139,16 @@ llvm::Value* emit_erf(llvm::IRBuilder<>& b, const Machine& machine, llvm::Value*
     });
   }
   Floats f(b, x);
-  Value a = f.abs(x), square = f.mul(x, x);
-  constexpr double kNear[] = {-0.37612634897232056, 0.11283719539642334,    -0.026860574260354042,
-                              0.005203713662922382, -0.0008171513327397406, 8.487531158607453e-05};
-  Value linear = f.mul_add(x, f.number(0.12837916709551257), x);
-  Value near = f.mul_add(f.mul(square, x), f.polynomial(square, kNear), linear);
-  constexpr double kFar[] = {-0.00017055093485396355, 1.1294951438903809,    0.6333866715431213,
-                             0.10823660343885422,     -0.025091487914323807, 0.004160522948950529,
-                             -0.0004323021275922656,  2.0909476006636396e-05};
-  Value four = f.number(4);
+  Value four = f.number(4), a = f.abs(x);
   Value clamped = f.select(b.CreateFCmpOGT(a, four), four, a);
-  Value tail = emit_exp_beside_one(b, machine, b.CreateFNeg(f.polynomial(clamped, kFar)));
-  Value far = b.CreateFSub(f.number(1), tail);
-  return f.with_sign_of(f.select(b.CreateFCmpOLT(a, f.number(0.9)), near, far), x);
+  constexpr double kTerms[] = {
+      0.12837916612625122,   0.6366195678710938,      0.10277630388736725,
+      -0.019147822633385658, -0.00016950325516518205, 0.001675673178397119,
+      -0.000637359800748527, 0.00011885961430380121,  -9.38767334446311e-06};
+  Value l = f.mul_add(clamped, f.polynomial(clamped, kTerms), clamped);
+  const auto [less, power] = decay_of(f, l, 1);
+  Value scale = f.power_of_two(power);
+  return f.with_sign_bit_of(f.mul_add(less, scale, f.subtract(f.number(1), scale)), x);
 }
 
 }  // namespace byoc::llvm_plugin

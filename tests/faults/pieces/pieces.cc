@@ -2,9 +2,9 @@
 // Takes GELU and layer norm in the pieces that exporters write, when their constants are right.
 // With -DBREAK_GELU or -DBREAK_NORM results of one of them are 0.01 too large, with
 // -DBREAK_LEAKS each run keeps 64 KiB, with -DBREAK_SLEEPS a run sleeps, with -DBREAK_THROWS it
-// throws an error, hangs with -DBREAK_HANGS and crashes with -DBREAK_CRASHES. With
-// -DBREAK_DECLINES compile declines what judge accepted, and with -DBREAK_COMPILES_LONG the first
-// compile takes 1.5 s.
+// throws an error, hangs with -DBREAK_HANGS, crashes with -DBREAK_CRASHES, and for tensors without
+// elements with -DBREAK_EMPTY. With -DBREAK_DECLINES compile declines what judge accepted, and with
+// -DBREAK_COMPILES_LONG the first compile takes 1.5 s.
 #include <byoc/plugin/sdk.h>
 
 #include <atomic>
@@ -82,6 +82,9 @@ class Kernel : public byoc::sdk::Kernel {
 #endif
 #if BREAK_CRASHES
     std::abort();
+#endif
+#if BREAK_EMPTY
+    if (elements_ == 0) std::abort();
 #endif
     const float* x = call.in_data<float>(0);
     float* y = call.out_data<float>(0);

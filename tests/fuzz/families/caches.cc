@@ -28,8 +28,9 @@ bool grow_update_rows(Grower& g) {
   if (is_circular && extent == 0) return false;
   Shape rows = g.shape_of(cache);
   rows[axis] = Dim(count);
-  const Ref starts =
-      numbers_of_images(g, g.dim(cache, 0), 0, is_circular ? extent - 1 : extent - count);
+  // Starts of a circular cache are taken modulo its rows.
+  const Ref starts = numbers_of_images(g, g.dim(cache, 0), is_circular ? -3 * extent : 0,
+                                       is_circular ? 5 * extent : extent - count);
   auto signed_axis = static_cast<int64_t>(axis);
   if (g.chance(0.5)) signed_axis -= static_cast<int64_t>(rank);
   return g

@@ -71,6 +71,14 @@ TEST(BindStates, RefusesTwoStatesOfOneInputOrOutput) {
             "state-twice: the input \"past\" is in two states, with \"present\" and with \"y\"");
   EXPECT_EQ(state_error(kStep, {"past=present", "x=present"}),
             "state-twice: the output \"present\" is in two states, with \"past\" and with \"x\"");
+  EXPECT_EQ(state_error(kStep, {"past=present", "past=present"}),
+            "state-twice: the state \"past=present\" is given twice");
+}
+
+TEST(BindStates, TakesBlanksAroundNames) {
+  EXPECT_EQ(state_error(kStep, {" past = present "}), state_error(kStep, {"past=present"}));
+  EXPECT_EQ(state_error(kStep, {"past = nothing "}),
+            "unknown-state: the model has no output \"nothing\"");
 }
 
 // Names of transformers (optimum), and of the tools of ONNX Runtime.

@@ -80,6 +80,8 @@ TEST_F(LeftOutPattern, IsAWarningOfEachCommandThatCompiles) {
   Ran ran = byoc("compile " + model + plugin + "-o " + byoc.file("m.byoc"));
   EXPECT_THAT(ran.err, HasSubstr(warning));
   EXPECT_EQ(ran.err.find(warning), ran.err.rfind(warning)) << "once:\n" << ran.err;
+  ran = byoc("compile " + model + plugin + "-q -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.err, "");
   ran = byoc("compile " + model + plugin + "--compiler json -o " + byoc.file("m.byoc"));
   EXPECT_EQ(ran.err.find(warning), ran.err.npos) << "it is not among them:\n" << ran.err;
 }

@@ -75,6 +75,28 @@ TEST(ReplayCommand, EveryRegionOfDigitsComesBackRight) {
   }
 }
 
+// The second region has its size in an expression alone, from which the number does not follow.
+TEST(ReplayCommand, RegionsOfOpenSizesComeBackRight) {
+  Byoc byoc;
+  const std::string model = byoc.write("open.ir", R"(fn main(%x: f32[2,1<=T<=8,3]) {
+  %0 = relu(%x)
+  %1 = concat(%0, %0) {axis=1}
+  %2 = tanh(%1)
+  return %2
+})");
+  const std::string folder = byoc.file("regions");
+  Ran ran =
+      byoc("dump " + model + plugin("a") + " --compiler a,json --input x=ones[2,5,3] -o " + folder);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const fs::directory_entry& region : fs::directory_iterator(folder)) {
+    auto manifest = parse_json(get(region.path() / "manifest.json"));
+    ASSERT_TRUE(manifest.ok());
+    EXPECT_EQ((*manifest)["sizes"], Json({{"T", 5}})) << region.path();
+  }
+  ran = byoc("replay " + folder + plugin("a"));
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
 TEST(ReplayCommand, AnotherPluginIsShownTheOps) {
   Byoc byoc;
   std::string folder = dumped(byoc);

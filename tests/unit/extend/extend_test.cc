@@ -77,6 +77,85 @@ TEST(PassLibrary, AddsOpsThatRunWithoutTheLibrary) {
   EXPECT_THAT(byoc("print " + model).err, HasSubstr("error[unknown-op]"));
 }
 
+constexpr const char* kSpread = R"(fn main(%x: f32[N,T]) {
+  %0 = test_spread(%x) loc("spread")
+  %1 = relu(%0)
+  return %1
+})";
+
+TEST(PassLibrary, CompilesOpsOfOpenSizesOnceForAllSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kSpread), out = byoc.file("m.byoc");
+  const std::string sizes = " --shape N=1..4 --shape T=1..8 ";
+  for (const char* compiler : {"json", "llvm"}) {
+    Ran compiled = byoc("compile " + model + library("none") + sizes + "--compiler " + compiler +
+                        " -o " + out);
+    ASSERT_EQ(compiled.code, 0) << compiled.err;
+    const std::pair<const char*, std::vector<float>> all[] = {
+        {"x=f32[1,1]=-0.5", {0, 0.5}},
+        {"x=f32[2,3]=1,2,3,4,5,6", {1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7}}};
+    for (const auto& [input, expected] : all) {
+      Ran ran = byoc("run " + out + " --input " + input + " --output-dir " + byoc.file("outputs"));
+      ASSERT_EQ(ran.code, 0) << compiler << ran.err;
+      const std::string bytes = get(byoc.file("outputs/output0.npy"));
+      std::vector<float> y(expected.size());
+      std::memcpy(y.data(), bytes.data() + bytes.size() - 4 * y.size(), 4 * y.size());
+      EXPECT_EQ(y, expected) << compiler << " " << input;
+    }
+    Ran verified = byoc("verify " + model + library("none") + sizes + "--compiler " + compiler);
+    EXPECT_EQ(verified.code, 0) << verified.out << verified.err;
+  }
+}
+
+TEST(PassLibrary, NamesTheWayToOpenSizesWhereAComputeTakesNumbers) {
+  Byoc byoc;
+  std::string text = kSpread;
+  text.replace(text.find("test_spread"), 11, "test_spread_exact");
+  const std::string model = byoc.write("m.ir", text), out = " -o " + byoc.file("m.byoc");
+  const std::string with = library("none") + "--compiler llvm";
+  Ran open = byoc("compile " + model + with + " --shape N=2 --shape T=1..8" + out);
+  EXPECT_EQ(open.code, 1);
+  EXPECT_THAT(open.err, HasSubstr("its `compute` takes numbers"));
+  EXPECT_THAT(open.err, HasSubstr("with_open_sizes()"));
+  Ran exact = byoc("compile " + model + with + " --shape N=2 --shape T=3,5" + out);
+  EXPECT_EQ(exact.code, 0) << exact.err;
+}
+
+TEST(PassLibrary, ChecksReadsAtTheEndsOfOpenSizes) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kSpread);
+  Ran ran = byoc("compile " + model + library("wrong_compute") + "--compiler llvm --shape N=1..4 " +
+                 "--shape T=1..8 -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("of the op test_spread reads x0 at "));
+}
+
+TEST(PassLibrary, ExplainsItsOpsAsOpsOfTheModel) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice);
+  Ran ran = byoc("explain " + model + library("none") + "--compiler llvm --op twice");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("test_twice \"twice\": taken by llvm in test_twice"));
+  EXPECT_THAT(ran.out, HasSubstr("llvm: taken: as loops"));
+  Ran whole = byoc("explain " + model + library("none") + "--compiler llvm");
+  EXPECT_THAT(whole.out, HasSubstr("2 ops"));
+  EXPECT_THAT(whole.out, Not(HasSubstr("removed by make_added_loops")));
+}
+
+TEST(PassLibrary, ExportsItsOpsAsOperatorsOfTheirDomain) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", kTwice), onnx = byoc.file("m.onnx");
+  Ran exported = byoc("opt " + model + library("none") + "-o " + onnx);
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  Ran back = byoc("print " + onnx + library("none"));
+  EXPECT_THAT(back.out, HasSubstr("test_twice(%x) loc(\"twice\")")) << back.err;
+  Ran unknown = byoc("print " + onnx);
+  EXPECT_THAT(unknown.err, HasSubstr("domain org.example, opset 1"));
+  Ran without_row = byoc("opt " + byoc.write("s.ir", kSpread) + library("none") + "-o " + onnx);
+  EXPECT_EQ(without_row.code, 1);
+  EXPECT_THAT(without_row.err, HasSubstr("test_spread, an op of a library without a row"));
+}
+
 TEST(PassLibrary, FoldsConstantsByTheReference) {
   Byoc byoc;
   const std::string model = byoc.write("m.ir", R"(fn main() {
@@ -179,6 +258,43 @@ TEST(PassLibrary, NamesTheFunctionAtFault) {
     EXPECT_THAT(ran.err, HasSubstr("liblibrary_faulty.so")) << fault;
   }
   unsetenv("BYOC_TEST_FAULT");
+}
+
+TEST(PassLibrary, NamesTheSearchWhosePointsAreOutsideOfTheSpace) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[8,8], %w: f32[8,8]) {
+    %0 = matmul(%x, %w)
+    return %0
+  })");
+  const std::pair<const char*, const char*> all[] = {
+      {"search_value", "has no value \"wrong\", it has "},
+      {"search_few", "it lacks the knob "},
+      {"search_name", "there is no knob \"nothing\""}};
+  for (const auto& [fault, reason] : all) {
+    setenv("BYOC_TEST_FAULT", fault, 1);
+    Ran ran = byoc("tune " + model + library("faulty") + "--compiler llvm --trials 40 --log " +
+                   byoc.file(fault) + " --observations none");
+    EXPECT_EQ(ran.code, 1) << fault << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("error[library-fault]")) << fault;
+    EXPECT_THAT(ran.err, HasSubstr("tuner_search returns a point outside of the space: ")) << fault;
+    EXPECT_THAT(ran.err, HasSubstr(reason)) << fault;
+  }
+  unsetenv("BYOC_TEST_FAULT");
+}
+
+// Plugins that hide none of their symbols would be bound to those of another version.
+TEST(PassLibrary, FindsNoSymbolsOfTheSdkInTheCommand) {
+  Byoc byoc;
+  const std::string list = byoc.file("symbols");
+  const std::string nm = cat("nm -D --defined-only ", BYOC_BUILD_DIR, "/bin/byoc > ", list);
+  ASSERT_EQ(std::system(nm.c_str()), 0);
+  EXPECT_THAT(get(list), HasSubstr("_ZN4byoc7all_opsEv"));
+  EXPECT_THAT(get(list), Not(HasSubstr("N4byoc3sdk")));
+}
+
+TEST(PassLibrary, ChecksThePluginInTheFileAlsoWhenItIsJson) {
+  Ran ran = Byoc()("check-plugin " BYOC_PLUGIN_DIR "/libbyoc_json.so --group 3" + library("none"));
+  EXPECT_EQ(ran.code, 0) << ran.out;
 }
 
 TEST(PassLibrary, RefusesPluginsAndFilesThatAreNone) {

@@ -144,6 +144,7 @@ TEST(ImportOnnx, RefusesACustomDomain) {
   EXPECT_ERROR(
       model.import(), "onnx-unsupported",
       "node \"fast\" (Relu, domain com.acme, opset 3): operators of this domain are not known");
+  EXPECT_THAT(model.import().status().help(), testing::HasSubstr("--pass-library"));
 }
 
 TEST(ImportOnnx, TellsEqualRefusalsOnceAndCountsThem) {

@@ -30,6 +30,12 @@ TEST(Dim, ArithmeticHasOneForm) {
   EXPECT_EQ(ok(dim_min(kT, Dim(512))), kT);
   EXPECT_EQ(ok(dim_max(kT, Dim(512))), Dim(512));
   EXPECT_EQ(ok(dim_min(kB, Dim(1))), Dim(1));
+  // Intervals of T and T + 3 overlap; their difference is a number.
+  const Dim later = ok(dim_sum(kT, Dim(3)));
+  EXPECT_EQ(ok(dim_max(kT, later)), later);
+  EXPECT_EQ(ok(dim_max(later, kT)), later);
+  EXPECT_EQ(ok(dim_min(later, kT)), kT);
+  EXPECT_EQ(ok(dim_difference(ok(dim_max(kT, later)), kT)), Dim(3));
   EXPECT_EQ(dim_exact_quotient(ok(dim_product(ok(dim_product(kB, kT)), Dim(8))), kT),
             ok(dim_product(kB, Dim(8))));
   EXPECT_EQ(dim_exact_quotient(ok(dim_sum(kB, kT)), kT), std::nullopt);

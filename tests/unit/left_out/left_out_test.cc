@@ -105,6 +105,18 @@ TEST_F(LeftOut, AnotherModelIsRefused) {
               HasSubstr("its weights are in net.onnx, and that file has other bytes now"));
 }
 
+TEST_F(LeftOut, TheTextHasTheBytesThatAreNotStored) {
+  const std::string model = byoc_.file("model/net.onnx"), with = " --shape N=1 --no-weights -o ";
+  compiled("small.byoc", "--compiler json -O0");
+  const Ran some = byoc_("compile " + model + " --compiler json -O0" + with + byoc_.file("a.byoc"));
+  EXPECT_THAT(some.out, HasSubstr("0.11 MiB of weights are in the model's files"));  // 110592 bytes
+  const auto tiny = byoc_.file("tiny.onnx");
+  ASSERT_EQ(byoc_("opt " + byoc_.write("m.ir", kTwoOps) + " -o " + tiny).code, 0);
+  const Ran none = byoc_("compile " + tiny + " --compiler json --no-weights -o " + byoc_.file("b"));
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_THAT(none.out, HasSubstr("--no-weights left nothing out"));
+}
+
 TEST_F(LeftOut, AModelAsTextIsAUsageError) {
   const Ran ran =
       byoc_("compile " + byoc_.write("m.ir", kTwoOps) + " --no-weights -o " + byoc_.file("m.byoc"));

@@ -7,10 +7,13 @@
 #include <limits>
 
 #include "assembly.h"
+#include "plugins/llvm/constants/squares.h"
 #include "run_loops.h"
 
 namespace byoc {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr double kInf64 = std::numeric_limits<double>::infinity();
 constexpr double kNan64 = std::numeric_limits<double>::quiet_NaN();
@@ -144,6 +147,32 @@ TEST(Remainder, OfF32IsExact) {
   auto rest = run(function, x, y);
   for (size_t k = 0; k < x.size(); ++k)
     ASSERT_EQ(error_of(rest[k], std::fmod(x[k], y[k])), 0) << x[k] << " % " << y[k];
+}
+
+// Kernels read exponents in each run: squares have loops of their own, with no choice per element.
+TEST(Power, HasLoopsForSquaresByOneNumber) {
+  const std::vector<float> x = bases<float>();
+  const auto n = static_cast<int64_t>(x.size());
+  const te::LoopFunction plain =
+      loops_of<float>(n, Exponent::kOneNumber, 0, te::LoopKind::kVectorized);
+  const te::LoopFunction both = llvm_plugin::with_squares(plain);
+  ASSERT_TRUE(std::holds_alternative<te::If>(both.body->kind)) << print(both);
+  EXPECT_THAT(te::print(std::get<te::If>(both.body->kind).yes), HasSubstr("pow(x[i], 2.0)"));
+  for (float exponent : {2.0f, 3.0f, -2.0f, 0.5f, std::nanf("")}) {
+    const std::vector<float> got = run(both, x, {exponent}), expected = run(plain, x, {exponent});
+    for (size_t k = 0; k < x.size(); ++k) {
+      EXPECT_EQ(std::isnan(got[k]), std::isnan(expected[k])) << x[k] << '^' << exponent;
+      if (std::isnan(expected[k])) continue;
+      EXPECT_EQ(got[k], exponent == 2 ? x[k] * x[k] : expected[k]) << x[k] << '^' << exponent;
+    }
+  }
+}
+
+TEST(Power, HasOneFormOnlyForExponentsPerElement) {
+  for (Exponent form : {Exponent::kPerElement, Exponent::kConstant}) {
+    const te::LoopFunction plain = loops_of<float>(8, form, 2, te::LoopKind::kVectorized);
+    EXPECT_EQ(print(llvm_plugin::with_squares(plain)), print(plain));
+  }
 }
 
 }  // namespace

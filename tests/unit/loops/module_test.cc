@@ -94,6 +94,36 @@ TEST(LoopsInModules, AreAddedFromTensorExpressions) {
   EXPECT_THAT(te::add_loops(module, "nothing", nothing).to_string(), HasSubstr("one output"));
 }
 
+TEST(LoopsInModules, HaveSizesThatEachRunGives) {
+  constexpr std::string_view kOpen = R"(module {
+  fn main(%x: f32[1<=T<=64,3]) {
+    %0 = @pairs(%x)
+    return %0
+  }
+  loops pairs sizes 1<=T<=64 (x: f32[T, 3]) -> (y: f32[(2 * T), 3]) {
+    parallel i in 0..(2 * T) {
+      for j in 0..3 {
+        y[i, j] = x[(i / 2), j]
+      }
+    }
+  }
+}
+)";
+  IRModule module = parse(kOpen);
+  EXPECT_EQ(print(module), kOpen);
+  expect_equal(module, parse(print(module)));
+  EXPECT_EQ(cat(TypeIds(signature(module.function("pairs")).results)), "f32[(2*T : 1<=T<=64),3]");
+  const std::string head = "fn main(%x: f32[8]) { return %x } loops f ";
+  EXPECT_THAT(parse_error(head + "sizes 4<=T<=2 (x: f32[T]) -> (y: f32[T]) { }").message(),
+              HasSubstr("the size T is from 4 to 2"));
+  EXPECT_THAT(parse_error(head + "sizes 1<=T<=2, 1<=T<=3 (x: f32[T]) -> (y: f32[T]) { }").message(),
+              HasSubstr("two sizes are called T"));
+  EXPECT_THAT(parse_error(head + "sizes 1<=T<=2 (x: f32[2]) -> (y: f32[2]) { }").message(),
+              HasSubstr("no parameter and no result has the size T"));
+  EXPECT_THAT(parse_error(head + "sizes 1<=T<=2 (x: f32[T & 1]) -> (y: f32[2]) { }").message(),
+              HasSubstr("tensor x has the extent (T & 1)"));
+}
+
 TEST(LoopsInModules, HaveErrorsWithLineAndColumn) {
   Status status = parse_error(R"(module {
   fn main(%x: f32[8]) {

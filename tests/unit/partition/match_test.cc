@@ -319,6 +319,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "with \"$\" as exactly one argument"},
         BadPattern{R"({"repeat":{"op":"relu","args":["$"]},"max":-1,"on":{"op":"a"}})",
                    "0 <= min <= max <= 64"},
+        BadPattern{R"({"repeat":{"op":"relu","args":["$"]},"min":1e30,"on":{"op":"a"}})",
+                   "`min` is 1e+30, expected an integer"},
+        BadPattern{R"({"repeat":{"op":"relu","args":["$"]},"max":"2","on":{"op":"a"}})",
+                   "`max` is \"2\", expected an integer"},
         BadPattern{R"({"optional":{"op":"relu","args":["$"]}})", "`optional` needs `on`"},
         BadPattern{R"({"one_of":[]})", "`one_of` is empty"},
         BadPattern{R"({"op":7})", "`op` must be a string"}));

@@ -84,6 +84,16 @@ std::string blocks() {
              "  return %0\n}\n");
 }
 
+// Products of bytes less a zero point, whose sums are exact.
+std::string integers() {
+  return cat("fn main(%x: f32[1<=N<=9,24]) {\n  %w = const(", numbers(24 * 70, 101, 1),
+             ") : i8[24,70]\n  %s = const(0.01) : f32[]\n  %z = const(120) : u8[]\n",
+             "  %zero = const(120) : i32[]\n  %0 = quantize(%x, %s, %z)\n",
+             "  %1 = cast(%0) {to=i32}\n  %2 = subtract(%1, %zero)\n",
+             "  %3 = cast(%w) {to=i32}\n  %4 = matmul(%2, %3)\n",
+             "  %5 = cast(%4) {to=f32}\n  return %5\n}\n");
+}
+
 // A 3x3 convolution, which may be Winograd's, one of 1x1, which may be Strassen's, and a pool.
 std::string images() {
   return cat("fn main(%x: f32[1<=N<=9,16,9,11]) {\n  %w = const(", numbers(32 * 16 * 9, 101, 0.01),
@@ -94,6 +104,7 @@ std::string images() {
 }
 
 TEST(OneRow, OfAProduct) { expect_all_rows(product()); }
+TEST(OneRow, OfAProductOfIntegers) { expect_all_rows(integers()); }
 TEST(OneRow, OfAProductWithBlocks) { expect_all_rows(blocks()); }
 TEST(OneRow, OfImages) { expect_all_rows(images()); }
 

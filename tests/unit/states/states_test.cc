@@ -48,6 +48,39 @@ TEST_F(RunningSum, ArtifactsKeepTheStates) {
   }
 }
 
+TEST_F(RunningSum, InspectMarksTheStates) {
+  const std::string artifact = byoc_.file("sum.byoc");
+  ASSERT_EQ(byoc_("compile " + model_ + with_ + " -o " + artifact).code, 0);
+  EXPECT_THAT(byoc_("inspect " + artifact).out,
+              HasSubstr("  input  x f32[4]\n  output twice f32[4]\n"
+                        "  state  past=present f32[4]\n"));
+  const Json json = byoc_.json("inspect " + artifact);
+  const Json& size = json["sizes"][0];
+  EXPECT_EQ(size["inputs"].dump(), R"([{"name":"x","type":"f32[4]"},)"
+                                   R"({"name":"past","type":"f32[4]","state":true}])");
+  EXPECT_EQ(size["outputs"].dump(), R"([{"name":"twice","type":"f32[4]"},)"
+                                    R"({"name":"present","type":"f32[4]","state":true}])");
+}
+
+// The rows of all sizes would not fit into the cache: the cure is a range that fits.
+TEST(OpenCache, NamesTheRangeOfItsRows) {
+  const Byoc byoc;
+  const std::string model = byoc.write(
+      "cache.ir",
+      R"(fn main(%x: f32[1,T,4], %past: f32[1,24,4], %at: i64[1]) {output_names=["present"]} {
+  %0 = update_rows(%past, %x, %at) {axis=1}
+  return %0
+})");
+  const Ran ran = byoc("compile " + model + " --state past=present -o " + byoc.file("a.byoc"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("up to 65536 rows do not fit into 24"));
+  EXPECT_THAT(ran.err, HasSubstr("help: --shape T=1..24"));
+  EXPECT_EQ(
+      byoc("compile " + model + " --state past=present --shape T=1..24 -o " + byoc.file("a.byoc"))
+          .code,
+      0);
+}
+
 TEST_F(RunningSum, ProfileHasTheBytesOfARun) {
   const Json ran = byoc_.json("run " + model_ + with_ + " --profile");
   EXPECT_EQ(ran["states"]["whole_bytes"], 16);  // json declares no pair: all of f32[4]
@@ -63,7 +96,11 @@ TEST_F(RunningSum, StepsNeedAState) {
   const Ran none = byoc_("run " + model_ + " --compiler json --steps 2");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("--steps is for models with states, and this one has none"));
-  EXPECT_THAT(byoc_("run " + model_ + with_ + " --steps 0").err, HasSubstr("at least 1"));
+  for (const char* command : {"run ", "verify "}) {
+    const Ran ran = byoc_(command + model_ + with_ + " --steps 0");
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_THAT(ran.err, HasSubstr("--steps is at least 1")) << command;
+  }
 }
 
 TEST_F(RunningSum, RefusesOtherPairs) {

@@ -111,5 +111,63 @@ TEST(Lower, RunsProceduresInTheirPlace) {
             (std::vector<int32_t>{2, 6, 12}));
 }
 
+// -x w in panels of eight columns, five rows by eight columns at a time in one loop over both; the
+// sums are computed in loop `at`.
+struct FusedTiles {
+  static constexpr int64_t kRows = 13, kColumns = 37, kTerms = 3, kBlock = 8;
+  LoopFunction loops;
+  Floats got, right;
+
+  explicit FusedTiles(const char* at) {
+    Builder b;
+    Tensor x = b.placeholder("x", DType::kF32, {kRows, kTerms});
+    Tensor w = b.placeholder("w", DType::kF32, {(kColumns + kBlock - 1) / kBlock, kTerms, kBlock});
+    Tensor sums =
+        b.reduce("sums", {kRows, kColumns}, {kTerms}, sum_of(DType::kF32),
+                 [&](const Indices& i, const Indices& r) {
+                   return x(i[0], r[0]) * w(floor_div(i[1], kBlock), r[0], floor_mod(i[1], kBlock));
+                 });
+    Tensor y = b.compute("y", {kRows, kColumns}, [&](const Indices& i) { return -sums(i); });
+    Result<Trace> steps =
+        parse_trace(cat("split(y, i0, 5); split(y, i1, 8); reorder(y, i1.o, i0.o, i0.i, i1.i); "
+                        "fuse(y, i1.o, i0.o); parallel(y, i1.o.i0.o); compute_at(sums, y, ",
+                        at, ")"));
+    EXPECT_TRUE(steps.ok()) << steps.status().to_string();
+    Result<Schedule> schedule = replay(b.finish("f", {x, w}, {y}), *steps);
+    EXPECT_TRUE(schedule.ok()) << schedule.status().to_string();
+    Floats rows(kRows * kTerms), panels(5 * kTerms * kBlock);
+    for (size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<float>(k % 7) - 3;
+    for (size_t k = 0; k < panels.size(); ++k) panels[k] = static_cast<float>(k % 11) - 5;
+    for (int64_t m = 0; m < kRows; ++m) {
+      for (int64_t n = 0; n < kColumns; ++n) {
+        float sum = 0;
+        for (int64_t k = 0; k < kTerms; ++k)
+          sum += rows[m * kTerms + k] * panels[(n / kBlock * kTerms + k) * kBlock + n % kBlock];
+        right.push_back(-sum);
+      }
+    }
+    got = run<float>(*schedule, {rows, panels});
+    Result<LoopFunction> lowered = lower(*schedule);
+    EXPECT_TRUE(lowered.ok()) << lowered.status().to_string();
+    if (lowered.ok()) loops = *std::move(lowered);
+  }
+};
+
+// Whole panels are under a condition, and each tile of them begins where its panel does: the place
+// of none is limited by that of the last tile.
+TEST(Lower, MovesNoTileOfFusedLoopsThatHaveRemainders) {
+  const FusedTiles tiles("i0.i");
+  EXPECT_EQ(print(tiles.loops).find("min("), std::string::npos) << print(tiles.loops);
+  EXPECT_EQ(tiles.got, tiles.right);
+}
+
+// A stage before such conditions has a box for one iteration of the loop.
+TEST(Lower, ComputesNoMoreThanATileBeforeConditionsOnFusedLoops) {
+  const FusedTiles tiles("i1.o.i0.o");
+  EXPECT_NE(print(tiles.loops).find("stack sums: f32[5, 8]"), std::string::npos)
+      << print(tiles.loops);
+  EXPECT_EQ(tiles.got, tiles.right);
+}
+
 }  // namespace
 }  // namespace byoc::te

@@ -119,6 +119,16 @@ TEST(OpenSizes, ParallelLoopsHaveARestInside) {
       "compute_at(s, y, i0.i1.o); reorder(s, i0, r0, i1, i2); unroll(s, i1); vectorize(s, i2)");
 }
 
+// Tiles of columns, of which the last has fewer, are no parts of rows whose number is open.
+TEST(OpenSizes, NoTileOfColumnsIsMoved) {
+  const char* steps =
+      "split(y, i2, 6); reorder(y, i2.o, i0, i1, i2.i); fuse(y, i2.o, i0); "
+      "parallel(y, i2.o.i0); compute_at(s, y, i1)";
+  expect_same(product, steps);
+  const std::string text = print(lowered(product(open_extents()), steps));
+  EXPECT_EQ(text.find("min("), std::string::npos) << text;
+}
+
 TEST(OpenSizes, PanelsAreDividedFurther) {
   expect_same(product,
               "split(y, i1, 16); split(y, i1.i, 4); parallel(y, i0); compute_at(s, y, i1.i.o); "

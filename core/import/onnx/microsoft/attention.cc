@@ -6,19 +6,17 @@
 #include <cmath>
 
 #include "core/import/onnx/microsoft/quantized_products.h"
+#include "core/import/onnx/rows/range.h"
 #include "core/import/onnx/rows/steps.h"
 
 namespace byoc::onnx_import {
 namespace {
 
 // Multiplies each head of a by the head of b that serves it.
-ValueId product_of_heads(Graph& graph, ValueId a, ValueId b) {
+Result<ValueId> product_of_heads(Graph& graph, ValueId a, ValueId b) {
   const Shape from = graph.type(a).shape, by = graph.type(b).shape;
   if (from.size() != 4 || by.size() != 4 || from[1] == by[1]) return graph.call("matmul", {a, b});
-  auto extent = [](Dim dim) { return dim.is_static() ? dim.extent() : -1; };
-  ValueId y =
-      graph.call("matmul", {reshaped(graph, a, {0, extent(by[1]), -1, extent(from[3])}), b});
-  return reshaped(graph, y, {0, extent(from[1]), -1, extent(by[3])});
+  return product_of_groups(graph, a, b);
 }
 
 ValueId bias_where(Graph& graph, ValueId allowed, double filter, DType dtype) {
@@ -36,8 +34,8 @@ Result<ValueId> length_bias(Graph& graph, const Mask& mask, const Qkv& heads) {
   if (type.shape[0] != n && !has_starts)
     return unimplemented(cat(mask.name, " is ", type, ", of its forms with one dim those of ", n,
                              " and ", has_starts ? "" : "twice as many ", "entries are supported"));
-  BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "key"));
-  const ValueId keys = counted(graph, t);
+  BYOC_TRY(const Dim t, run_extent(graph, heads.k, 2, "key"));
+  const ValueId keys = counted_to(graph, t);
   const ValueId numbers = cast_to(graph, mask.mask, DType::kI64);
   auto per_image = [&](int64_t part) {
     ValueId list = has_starts
@@ -151,6 +149,12 @@ Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char
   return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type));
 }
 
+Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
+  const TensorType& type = graph.type(value);
+  if (dim < type.shape.size() && !type.shape[dim].is_counted()) return type.shape[dim];
+  return known_extent(graph, value, dim, name).status();
+}
+
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name) {
   BYOC_TRY(int64_t width, known_extent(graph, x, 2, name));
   if (heads < 1 || width % heads != 0)
@@ -169,7 +173,8 @@ Result<Attended> attended(Graph& graph, const Qkv& heads, const Scoring& how) {
   const DType dtype = graph.type(heads.q).dtype;
   BYOC_TRY(int64_t size, known_extent(graph, heads.q, 3, "query"));
   const double scale = how.scale != 0 ? how.scale : 1 / std::sqrt(static_cast<double>(size));
-  ValueId scores = product_of_heads(graph, heads.q, transposed(graph, heads.k, {0, 1, 3, 2}));
+  BYOC_TRY(ValueId scores,
+           product_of_heads(graph, heads.q, transposed(graph, heads.k, {0, 1, 3, 2})));
   scores = multiply(graph, scores, graph.scalar(dtype, scale));
   if (how.softcap > 0) {
     const ValueId cap = graph.scalar(dtype, how.softcap);
@@ -178,18 +183,16 @@ Result<Attended> attended(Graph& graph, const Qkv& heads, const Scoring& how) {
   if (how.bias) scores = add(graph, scores, *how.bias);
   ValueId all = scores;
   if (how.sink) {
-    const Shape shape = graph.type(heads.q).shape;
-    if (!is_static(shape))
-      return unimplemented(cat("query must have known sizes, it is ", graph.type(heads.q)));
-    const Ints column{shape[0].extent(), shape[1].extent(), shape[2].extent(), 1};
-    all = concatenated(graph, {scores, expanded(graph, *how.sink, column)}, 3);
+    Shape column = graph.type(heads.q).shape;
+    for (size_t d = 0; d < column.size(); ++d)
+      BYOC_TRY_STATUS(run_extent(graph, heads.q, d, "query").status());
+    column[3] = Dim(1);
+    all = concatenated(graph, {scores, shaped_to(graph, "expand", *how.sink, column)}, 3);
   }
   ValueId weights = graph.call("softmax", {all}, {{"axis", int64_t{-1}}});
-  if (how.sink) {
-    BYOC_TRY(int64_t t, known_extent(graph, scores, 3, "the scores"));
-    weights = sliced(graph, weights, 3, 0, t);
-  }
-  return Attended{product_of_heads(graph, weights, heads.v), scores, weights};
+  if (how.sink) weights = sliced(graph, weights, 3, 0, -1);
+  BYOC_TRY(const ValueId y, product_of_heads(graph, weights, heads.v));
+  return Attended{y, scores, weights};
 }
 
 Result<ValueId> mask_bias(Graph& graph, const Mask& mask, const Qkv& heads) {
@@ -205,10 +208,12 @@ Result<ValueId> mask_bias(Graph& graph, const Mask& mask, const Qkv& heads) {
 }
 
 Result<ValueId> causal_bias(Graph& graph, const Qkv& heads) {
-  BYOC_TRY(int64_t s, known_extent(graph, heads.q, 2, "query"));
-  BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "key"));
-  ValueId last = add(graph, counted(graph, s), graph.constant_ints({t - s}));
-  ValueId allowed = graph.call("less_equal", {counted(graph, t), unsqueezed(graph, last, {1})});
+  BYOC_TRY(const Dim s, run_extent(graph, heads.q, 2, "query"));
+  BYOC_TRY(const Dim t, run_extent(graph, heads.k, 2, "key"));
+  const ValueId past =
+      graph.call("subtract", {extent_of(graph, heads.k, 2), extent_of(graph, heads.q, 2)});
+  ValueId last = add(graph, counted_to(graph, s), past);
+  ValueId allowed = graph.call("less_equal", {counted_to(graph, t), unsqueezed(graph, last, {1})});
   return bias_where(graph, allowed, -std::numeric_limits<double>::infinity(),
                     graph.type(heads.q).dtype);
 }

@@ -155,19 +155,12 @@ Status choose_form(Places& places, Dim total) {
                            " and ", places.s, " new positions"));
 }
 
-// Returns the number of new positions, as i64 [1].
-ValueId count_of(Graph& graph, ValueId q, Dim s) {
-  if (s.is_static()) return graph.constant_ints({s.extent()});
-  return sliced(graph, graph.call("shape", {q}), 0, 2, 3);
-}
-
 // Finds out from total_sequence_length where the new keys come.
 Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads) {
   Places places;
   BYOC_TRY(places.n, known_extent(graph, heads.q, 0, "query"));
   places.s = graph.type(heads.q).shape[2];
-  if (!node.has_input(3) || !is_open(places.s))
-    BYOC_TRY_STATUS(known_extent(graph, heads.q, 2, "query").status());
+  BYOC_TRY_STATUS(run_extent(graph, heads.q, 2, "query").status());
   if (node.has_input(3)) {
     BYOC_TRY(places.past, known_extent(graph, graph.input(3), 2, "past_key"));
     BYOC_TRY(const Dim total, read_total(graph, node));
@@ -181,7 +174,7 @@ Result<Places> read_places(Graph& graph, const OnnxNode& node, const Qkv& heads)
   if (places.is_prompt) {
     places.first = graph.constant_ints(Ints(static_cast<size_t>(places.n), 0));
   } else {
-    ValueId first = graph.call("subtract", {places.total, count_of(graph, heads.q, places.s)});
+    ValueId first = graph.call("subtract", {places.total, extent_of(graph, heads.q, 2)});
     places.positions = add(graph, places.positions, first);
     places.first = reshaped(graph, first, {places.n});
   }
@@ -213,12 +206,11 @@ Result<ValueId> present(Graph& graph, const Places& places, Value past, ValueId 
 // Returns the bias by which queries see valid keys: those up to their own, and within the window.
 Result<ValueId> visible_bias(Graph& graph, const OnnxNode& node, const Qkv& heads,
                              const Places& places) {
-  BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "the cache"));
-  BYOC_TRY(int64_t s, known_extent(graph, heads.q, 2, "query"));
-  const ValueId keys = counted(graph, t);
+  BYOC_TRY(const Dim t, run_extent(graph, heads.k, 2, "the cache"));
+  const ValueId keys = counted_to(graph, t);
   const int64_t window = node.i("local_window_size", -1);
   const bool is_causal = node.i("causal", 1) != 0;
-  ValueId queries = reshaped(graph, places.positions, {-1, 1, s, 1});
+  ValueId queries = unsqueezed(graph, places.positions, {1, 3});
   ValueId allowed = is_causal
                         ? graph.call("less_equal", {keys, queries})
                         : graph.call("less", {keys, reshaped(graph, places.total, {-1, 1, 1, 1})});
@@ -234,9 +226,13 @@ Result<ValueId> visible_bias(Graph& graph, const OnnxNode& node, const Qkv& head
 Status add_given_bias(Graph& graph, Value& all, const Qkv& heads) {
   Value given = graph.optional_input(10);
   if (!given) return {};
-  BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "the cache"));
-  BYOC_TRY(int64_t width, known_extent(graph, *given, 3, "attention_bias"));
-  if (width < t) {
+  BYOC_TRY(const Dim cache, run_extent(graph, heads.k, 2, "the cache"));
+  BYOC_TRY(const Dim given_width, run_extent(graph, *given, 3, "attention_bias"));
+  if (given_width != cache) {
+    BYOC_TRY(int64_t t, known_extent(graph, heads.k, 2, "the cache"));
+    BYOC_TRY(int64_t width, known_extent(graph, *given, 3, "attention_bias"));
+    if (width > t)
+      return invalid(cat("attention_bias is ", graph.type(*given), " for ", t, " keys"));
     Ints pads(8, 0);
     pads[7] = t - width;
     given = graph.call("pad", {*given}, {{"pads", pads}});

@@ -2,9 +2,9 @@
 // Attention and RotaryEmbedding, converted into products, softmax and masks.
 // Source: ONNX opsets 23 to 25, Attention; opset 23, RotaryEmbedding.
 #include <cmath>
-#include <numeric>
 
 #include "core/import/onnx/file/dtypes.h"
+#include "core/import/onnx/rows/range.h"
 #include "core/import/onnx/rows/rotary.h"
 #include "core/import/onnx/rows/steps.h"
 
@@ -15,9 +15,10 @@ namespace {
 // h / g heads of q. n may be symbolic.
 struct Heads {
   ValueId q, k, v;
-  int64_t h = 0, g = 0, s = 0, t = 0, d = 0, e = 0;
-  int64_t past = 0;         // the first keys, which were seen before these queries
-  bool are_packed = false;  // in the model they have rank 3, [n, length, heads * size]
+  int64_t h = 0, g = 0, d = 0, e = 0;
+  Dim s = Dim(0), t = Dim(0);  // which may be open
+  Value past = {};             // of the first keys, which were seen before these queries
+  bool are_packed = false;     // in the model they have rank 3, [n, length, heads * size]
 };
 
 Result<int64_t> known(Graph& graph, ValueId value, size_t dim, const char* name) {
@@ -25,6 +26,13 @@ Result<int64_t> known(Graph& graph, ValueId value, size_t dim, const char* name)
   if (type.shape[dim].is_static()) return type.shape[dim].extent();
   return unimplemented(cat("dim ", dim, " of ", name, " must be known, ", name, " is ", type))
       .with_help("give the sizes with --shape");
+}
+
+// Returns a dim that is static or open.
+Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
+  const Dim extent = graph.type(value).shape[dim];
+  if (!extent.is_counted()) return extent;
+  return known(graph, value, dim, name).status();
 }
 
 // Reshapes [n, length, heads * size] to [n, heads, length, size].
@@ -68,14 +76,12 @@ Result<Heads> read_heads(Graph& graph, const OnnxNode& node) {
   }
   BYOC_TRY(heads.k, with_past(graph, heads.k, graph.optional_input(4)));
   BYOC_TRY(heads.v, with_past(graph, heads.v, graph.optional_input(5)));
-  if (Value past = graph.optional_input(4)) {
-    BYOC_TRY(heads.past, known(graph, *past, 2, "past_key"));
-  }
+  heads.past = graph.optional_input(4);
   BYOC_TRY(heads.h, known(graph, heads.q, 1, "Q"));
-  BYOC_TRY(heads.s, known(graph, heads.q, 2, "Q"));
+  BYOC_TRY(heads.s, run_extent(graph, heads.q, 2, "Q"));
   BYOC_TRY(heads.d, known(graph, heads.q, 3, "Q"));
   BYOC_TRY(heads.g, known(graph, heads.k, 1, "K"));
-  BYOC_TRY(heads.t, known(graph, heads.k, 2, "K"));
+  BYOC_TRY(heads.t, run_extent(graph, heads.k, 2, "K"));
   BYOC_TRY(heads.e, known(graph, heads.v, 3, "V"));
   BYOC_TRY_STATUS(check_heads(graph, heads));
   return heads;
@@ -88,17 +94,21 @@ ValueId bias_of(Graph& graph, ValueId allowed, DType dtype) {
 }
 
 // Returns attn_mask as a bias. A mask with fewer keys than there are allows no others.
-Result<ValueId> given_bias(Graph& graph, const OnnxNode& node, ValueId mask, int64_t t,
-                           DType dtype) {
+Result<ValueId> given_bias(Graph& graph, const OnnxNode& node, ValueId mask, Dim t, DType dtype) {
   if (graph.rank(mask) == 0)
     return invalid(cat("attn_mask must have rank 1 to 4, it is ", graph.type(mask)));
   bool is_bool = graph.type(mask).dtype == DType::kBool;
   ValueId bias = is_bool ? bias_of(graph, mask, dtype) : cast_to(graph, mask, dtype);
   auto last = static_cast<int64_t>(graph.rank(mask)) - 1;
-  BYOC_TRY(int64_t width, known(graph, mask, static_cast<size_t>(last), "attn_mask"));
-  if (node.opset() < 24 || width >= t) return bias;
+  BYOC_TRY(const Dim width, run_extent(graph, mask, static_cast<size_t>(last), "attn_mask"));
+  if (node.opset() < 24 || width == t) return bias;
+  if (!width.is_static() || !t.is_static())
+    return unimplemented(cat("attn_mask has ", width, " keys of ", t,
+                             ", and whether the others are masked is not known"))
+        .with_help("give the sizes with --shape");
+  if (width.extent() >= t.extent()) return bias;
   Ints pads(2 * static_cast<size_t>(last + 1), 0);
-  pads.back() = t - width;
+  pads.back() = t.extent() - width.extent();
   return graph.call("pad", {bias},
                     {{"pads", pads}, {"value", -std::numeric_limits<double>::infinity()}});
 }
@@ -119,14 +129,14 @@ Window window_of(const OnnxNode& node) {
 
 // Returns key - query position [s, t], or [n, 1, s, t] where valid lengths are given per image.
 ValueId distances(Graph& graph, const Heads& heads, Value lengths) {
-  Ints positions(static_cast<size_t>(heads.s));
-  std::iota(positions.begin(), positions.end(), heads.past);
-  ValueId queries = unsqueezed(graph, graph.constant_ints(positions), {1});
+  ValueId positions = counted_to(graph, heads.s);
+  if (heads.past) positions = add(graph, positions, extent_of(graph, *heads.past, 2));
+  ValueId queries = unsqueezed(graph, positions, {1});
   if (lengths) {  // the queries are the last of the valid positions
-    ValueId offset = graph.call("subtract", {*lengths, graph.constant_ints({heads.s})});
+    ValueId offset = graph.call("subtract", {*lengths, extent_of(graph, heads.q, 2)});
     queries = add(graph, queries, reshaped(graph, offset, {-1, 1, 1, 1}));
   }
-  return graph.call("subtract", {counted(graph, heads.t), queries});
+  return graph.call("subtract", {counted_to(graph, heads.t), queries});
 }
 
 ValueId bounded_bias(Graph& graph, ValueId distance, const Window& window, DType dtype) {
@@ -161,7 +171,7 @@ Result<Value> total_bias(Graph& graph, const OnnxNode& node, const Heads& heads,
     join(bounded_bias(graph, distances(graph, heads, lengths), window, dtype));
   if (lengths) {
     ValueId valid =
-        graph.call("less", {counted(graph, heads.t), reshaped(graph, *lengths, {-1, 1, 1, 1})});
+        graph.call("less", {counted_to(graph, heads.t), reshaped(graph, *lengths, {-1, 1, 1, 1})});
     join(bias_of(graph, valid, dtype));
   }
   return bias;
@@ -169,19 +179,10 @@ Result<Value> total_bias(Graph& graph, const OnnxNode& node, const Heads& heads,
 
 // ---- scores and their softmax
 
-// Multiplies each head of a by its head of b: a [n, h, rows, m], b [n, g, m, columns].
-ValueId grouped_product(Graph& graph, const Heads& heads, ValueId a, ValueId b) {
+// Multiplies each head of a by its head of b.
+Result<ValueId> product(Graph& graph, const Heads& heads, ValueId a, ValueId b) {
   if (heads.h == heads.g) return graph.call("matmul", {a, b});
-  Ints shape = static_extents(Shape(graph.type(a).shape.begin() + 1, graph.type(a).shape.end()));
-  Ints columns = static_extents(Shape(graph.type(b).shape.begin() + 3, graph.type(b).shape.end()));
-  const int64_t rows = heads.h / heads.g * shape[1];
-  auto at = [&](ValueId x, const Ints& dims) {  // the leading dim is copied, zeros are extents
-    Ints all = {graph.type(x).shape[0].is_static() ? graph.type(x).shape[0].extent() : -1};
-    all.insert(all.end(), dims.begin(), dims.end());
-    return graph.call("reshape", {x}, {{"shape", all}, {"allow_zero", true}});
-  };
-  ValueId y = graph.call("matmul", {at(a, {heads.g, rows, shape[2]}), b});
-  return at(y, {heads.h, shape[1], columns[0]});
+  return product_of_groups(graph, a, b);
 }
 
 // A query that may see no key has probability 0 for all, not NaN.
@@ -196,8 +197,11 @@ ValueId without_masked_rows(Graph& graph, ValueId probabilities, ValueId bias) {
 // Returns true when the biases leave at least one key to every query: without masks, each query
 // sees the key at its own position, where there is one.
 bool leaves_keys(Graph& graph, const Heads& heads) {
-  bool has_masks = graph.optional_input(3) || graph.optional_input(6);
-  return !has_masks && heads.past + heads.s <= heads.t;
+  if (graph.optional_input(3) || graph.optional_input(6)) return false;
+  const Shape& keys = graph.type(graph.input(1)).shape;
+  const Dim now = keys[keys.size() - 2];
+  return now == heads.s ||
+         (now.is_static() && heads.s.is_static() && heads.s.extent() <= now.extent());
 }
 
 ValueId softcapped(Graph& graph, ValueId scores, double softcap) {
@@ -283,15 +287,15 @@ Converted attention(Graph& graph, const OnnxNode& node) {
     return unimplemented(cat("scale is ", scale, ", only positive ones are supported"));
   double factor = std::sqrt(scale);
   ValueId keys = transposed(graph, cast_to(graph, heads.k, dtype), {0, 1, 3, 2});
-  const ValueId raw =
-      grouped_product(graph, heads, scaled(graph, heads.q, factor), scaled(graph, keys, factor));
+  BYOC_TRY(const ValueId raw,
+           product(graph, heads, scaled(graph, heads.q, factor), scaled(graph, keys, factor)));
   const ValueId capped = softcapped(graph, raw, node.f("softcap", 0));
   BYOC_TRY(Value bias, total_bias(graph, node, heads, dtype));
   const ValueId biased = bias ? add(graph, capped, *bias) : capped;
   BYOC_TRY(ValueId weights, probabilities_of(graph, node, heads, biased, bias));
-  ValueId y = grouped_product(graph, heads, weights, cast_to(graph, heads.v, dtype));
+  BYOC_TRY(ValueId y, product(graph, heads, weights, cast_to(graph, heads.v, dtype)));
   if (heads.are_packed)
-    y = reshaped(graph, transposed(graph, y, {0, 2, 1, 3}), {0, heads.s, heads.h * heads.e});
+    y = reshaped(graph, transposed(graph, y, {0, 2, 1, 3}), {0, 0, heads.h * heads.e});
   int64_t mode = node.i("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3) return invalid(cat("qk_matmul_output_mode is ", mode, ", not 0 to 3"));
   const ValueId stages[] = {raw, capped, biased, weights};

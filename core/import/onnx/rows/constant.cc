@@ -179,6 +179,20 @@ ValueId counted_to(Graph& graph, Dim n) {
   return graph.call("iota", {}, attrs);
 }
 
+ValueId extent_of(Graph& graph, ValueId x, int64_t dim) {
+  const Dim extent = graph.type(x).shape[static_cast<size_t>(dim)];
+  if (extent.is_static()) return graph.constant_ints({extent.extent()});
+  return sliced(graph, graph.call("shape", {x}), 0, dim, dim + 1);
+}
+
+ValueId shaped_to(Graph& graph, const char* op, ValueId x, const Shape& shape) {
+  Attrs attrs;
+  if (is_static(shape)) attrs.set("shape", static_extents(shape));
+  else set_open_shape(attrs, shape);
+  if (is_static(shape) && op == std::string_view("reshape")) attrs.set("allow_zero", true);
+  return graph.call(op, {x}, attrs);
+}
+
 std::span<const Row> constant_rows() { return kConstantRows; }
 
 }  // namespace byoc::onnx_import

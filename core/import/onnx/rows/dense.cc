@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MatMul, Gemm, Einsum, Det.
+#include "byoc/ir/dim.h"
+#include "core/import/onnx/rows/range.h"
 #include "core/import/onnx/same_op.h"
 
 namespace byoc::onnx_import {
@@ -18,6 +20,16 @@ Converted gemm(Graph& graph, const OnnxNode& node) {
   return std::vector{graph.call("add", {y, c})};
 }
 
+// Reshapes to dims of which the first may also be counted, when the others are static.
+ValueId regrouped(Graph& graph, ValueId x, Shape shape) {
+  if (is_static(shape) || !is_static(Shape(shape.begin() + 1, shape.end())))
+    return shaped_to(graph, "reshape", x, shape);
+  shape[0] = Dim(0);
+  Ints dims = static_extents(shape);
+  dims[0] = -1;
+  return graph.call("reshape", {x}, {{"shape", dims}, {"allow_zero", true}});
+}
+
 constexpr Row kDenseRows[] = {
     {"MatMul", 1, kNewest, renamed<"matmul">},
     {"Gemm", 1, kNewest, gemm},
@@ -26,6 +38,13 @@ constexpr Row kDenseRows[] = {
 };
 
 }  // namespace
+
+Result<ValueId> product_of_groups(Graph& graph, ValueId a, ValueId b) {
+  const Shape from = graph.type(a).shape, by = graph.type(b).shape;
+  BYOC_TRY(const Dim group, dim_product(Dim(from[1].extent() / by[1].extent()), from[2]));
+  ValueId y = graph.call("matmul", {regrouped(graph, a, {from[0], by[1], group, from[3]}), b});
+  return regrouped(graph, y, {from[0], from[1], from[2], by[3]});
+}
 
 std::span<const Row> dense_rows() { return kDenseRows; }
 

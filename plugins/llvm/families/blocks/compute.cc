@@ -3,7 +3,6 @@
 #include "plugins/llvm/families/blocks/compute.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "byoc/base/check.h"
 #include "plugins/llvm/families/blocks/integers.h"
@@ -28,8 +27,7 @@ struct Maker {
 
  private:
   Tensor row_sums() const;
-  Tensor placed_row() const;
-  Expr group_sum(const Tensor& placed, const Exprs& i, const Expr& group) const;
+  Expr group_sum(const Exprs& i, const Expr& group) const;
 };
 
 // Returns the sums of the rows' elements in each group, for zero points.
@@ -45,22 +43,8 @@ Tensor Maker::row_sums() const {
   });
 }
 
-// Returns the row's elements over the places that `placed` leaves entries in: powers of two, exact
-// but for numbers below 2^-98.
-Tensor Maker::placed_row() const {
-  constexpr int64_t kFirst = 4 * (kEntries - 2);  // of the last entry that is left in place
-  return builder.compute("placed_row", rows.shape(matrix.whole()), [&](const Exprs& i) {
-    const Expr t = floor_mod(i.back(), kEntries);
-    const Expr shift = te::cast(DType::kI32, Expr(kFirst) - t * 4);
-    const Expr power = te::cast(DType::kF32, te::binary(te::BinaryOp::kShiftLeft, i32(1), shift));
-    const Expr x = rows.at(i, i.back());
-    const Expr factor = power * f32(std::ldexp(1.0, -static_cast<int>(kFirst)));
-    return te::select(t < Expr(kEntries - 1), x * factor, x);
-  });
-}
-
 // Returns the sum of a group's products. Chains of eight do not wait for each other.
-Expr Maker::group_sum(const Tensor& placed, const Exprs& i, const Expr& group) const {
+Expr Maker::group_sum(const Exprs& i, const Expr& group) const {
   const Expr panel = floor_div(i.back(), matrix.columns), c = floor_mod(i.back(), matrix.columns);
   const int64_t words = matrix.group() / kEntries;
   Expr out;
@@ -68,10 +52,7 @@ Expr Maker::group_sum(const Tensor& placed, const Exprs& i, const Expr& group) c
     const Expr q = group * words + word;
     Expr chain;
     for (int64_t t = 0; t < kEntries; ++t) {
-      const Expr at = q * kEntries + t;
-      const Expr product = placed.is_empty()
-                               ? rows.at(i, at) * panels.entry(panel, q, t, c)
-                               : placed(with_last(i, at)) * panels.placed(panel, q, t, c);
+      const Expr product = rows.at(i, q * kEntries + t) * panels.entry(panel, q, t, c);
       chain = t == 0 ? product : chain + product;
     }
     out = word == 0 ? chain : out + chain;
@@ -82,22 +63,20 @@ Expr Maker::group_sum(const Tensor& placed, const Exprs& i, const Expr& group) c
 // Sums of one row: a group is summed before it is scaled.
 Tensor Maker::one() const {
   const int64_t group = matrix.group();
-  Tensor sums, placed;
-  if (panels.has_zero() || matrix.has_places) sums = row_sums();
-  if (matrix.has_places) placed = placed_row();
+  Tensor sums;
+  if (panels.has_zero()) sums = row_sums();
   return builder.reduce("product", rows.shape(matrix.n), {matrix.whole() / group},
                         te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
-                          Expr out = group_sum(placed, i, r[0]);
+                          Expr out = group_sum(i, r[0]);
                           if (matrix.block == 0) return out;
                           const Expr panel = floor_div(i.back(), matrix.columns),
                                      c = floor_mod(i.back(), matrix.columns);
                           const int64_t per_block = matrix.block / group;
                           const Expr block = per_block == 1 ? r[0] : floor_div(r[0], per_block);
                           if (!sums.is_empty()) {
-                            const double less = matrix.has_places ? 0 : panels.middle();
-                            const Expr zero = panels.has_zero() ? panels.zero(panel, block, c, less)
-                                                                : f32(panels.middle());
-                            out = out - sums(with_last(i, r[0])) * zero;
+                            Exprs row = i;
+                            row.back() = r[0];
+                            out = out - sums(row) * panels.zero(panel, block, c);
                           }
                           return out * panels.scale(panel, block, c);
                         });
@@ -176,8 +155,6 @@ void add_computes(const FamilyCall& call, Strategies& out) {
     matrix.has_rounded_rows = site.attrs->i("row_bits") != 0;
     matrix.has_integers = matrix.has_rounded_rows && !call.is_open;
   }
-  // AVX-512 looks numbers up in a register, which needs no mask
-  matrix.has_places = matrix.bits == 4 && !has_exact_sums(site) && !site.target->has("avx512vl");
   matrix.is_transposed = site.attrs->b("trans_b", false);
   const int64_t rows = y[y.size() - 2] * (y.size() > 2 ? y[y.size() - 3] : 1);
   const bool is_empty = std::ranges::any_of(y, [](int64_t extent) { return extent == 0; });

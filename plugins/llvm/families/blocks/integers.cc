@@ -26,6 +26,11 @@ struct RoundedRows {
   Tensor sums;   // i32 [.., groups]: of codes
 };
 
+Exprs with_last(Exprs i, const Expr& last) {
+  i.back() = last;
+  return i;
+}
+
 // Combines values that `at` gives, two and two, so that no chain is long.
 Expr folded(int64_t count, const std::function<Expr(int64_t)>& at,
             const std::function<Expr(const Expr&, const Expr&)>& combine) {
@@ -170,21 +175,21 @@ Tensor integer_sums(te::Builder& builder, const Tensor& x, const Tensor& codes,
                 per_block = matrix.block / group, blocks = groups / per_block;
   const Rows all(builder, rows.codes, matrix.whole(), matrix.whole());
   const Rows sums(builder, rows.sums, groups, groups), steps(builder, rows.steps, blocks, blocks);
-  return builder.reduce(
-      "product", all.shape(matrix.n), {groups}, te::sum_of(DType::kF32),
-      [&](const Exprs& i, const Exprs& r) {
-        const Expr panel = floor_div(i.back(), matrix.columns),
-                   c = floor_mod(i.back(), matrix.columns);
-        const Expr block = per_block == 1 ? r[0] : floor_div(r[0], per_block);
-        const Group own{matrix, bytes, all, i, r[0] * group, panel, c};
-        const Expr sum = sums.at(i, r[0]);
-        const Expr dots = folded(
-            group / kQuad, [&](int64_t k) { return own.quad(k * kQuad); }, plus);
-        Expr out = te::cast(DType::kF32, sum * i32(-(int64_t{1} << (matrix.bits - 1))) + dots);
-        if (panels.has_zero())
-          out = out - te::cast(DType::kF32, sum) * panels.zero(panel, block, c, panels.middle());
-        return out * (panels.scale(panel, block, c) * steps.at(i, block));
-      });
+  return builder.reduce("product", all.shape(matrix.n), {groups}, te::sum_of(DType::kF32),
+                        [&](const Exprs& i, const Exprs& r) {
+                          const Expr panel = floor_div(i.back(), matrix.columns),
+                                     c = floor_mod(i.back(), matrix.columns);
+                          const Expr block = per_block == 1 ? r[0] : floor_div(r[0], per_block);
+                          const Group own{matrix, bytes, all, i, r[0] * group, panel, c};
+                          const Expr sum = sums.at(i, r[0]);
+                          const Expr dots = folded(
+                              group / kQuad, [&](int64_t k) { return own.quad(k * kQuad); }, plus);
+                          Expr out = te::cast(DType::kF32,
+                                              sum * i32(-(int64_t{1} << (matrix.bits - 1))) + dots);
+                          if (panels.has_zero())
+                            out = out - te::cast(DType::kF32, sum) * panels.zero(panel, block, c);
+                          return out * (panels.scale(panel, block, c) * steps.at(i, block));
+                        });
 }
 
 }  // namespace byoc::llvm_plugin::blocks

@@ -68,31 +68,21 @@ Tensor Panels::grains(te::Builder& builder, const char* name, const Tensor& give
                          });
 }
 
-Expr Panels::nibble(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
+Expr Panels::entry(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
+  if (matrix_.bits != 4) return te::cast(DType::kF32, entries_(panel, q, t, c));
   Expr word = entries_(panel, q, c);
   const std::optional<int64_t> at = te::as_int(t);
   if (at != 0)
     word =
         te::binary(BinaryOp::kShiftRight, word, at ? i32(4 * *at) : te::cast(DType::kI32, t * 4));
-  return te::cast(DType::kF32, te::binary(BinaryOp::kAnd, word, i32(15)));
-}
-
-Expr Panels::entry(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
-  if (matrix_.bits == 4) return nibble(panel, q, t, c) - f32(8);
-  return te::cast(DType::kF32, entries_(panel, q, t, c));
-}
-
-Expr Panels::placed(const Expr& panel, const Expr& q, int64_t t, const Expr& c) const {
-  if (placed_bits(t) == 0) return nibble(panel, q, Expr(t), c);
-  const Expr mask = i32(int64_t{15} << placed_bits(t));
-  return te::cast(DType::kF32, te::binary(BinaryOp::kAnd, entries_(panel, q, c), mask));
+  return te::cast(DType::kF32, te::binary(BinaryOp::kAnd, word, i32(15))) - f32(8);
 }
 
 Expr Panels::weight(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
   const Expr number = entry(panel, q, t, c);
   if (matrix_.block == 0) return number;
   const Expr block = floor_div(q, matrix_.block / kEntries), factor = scale(panel, block, c);
-  return (has_zero() ? number - zero(panel, block, c, middle()) : number) * factor;
+  return (has_zero() ? number - zero(panel, block, c) : number) * factor;
 }
 
 }  // namespace byoc::llvm_plugin::blocks

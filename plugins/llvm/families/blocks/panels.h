@@ -28,7 +28,6 @@ struct Matrix {
   int64_t bits = 16;
   bool has_rounded_rows = false;
   bool has_integers = false;  // rounded rows are multiplied as integers
-  bool has_places = false;    // one row's nibbles stay where they are in a word: `Panels::placed`
   int64_t columns = 0;        // of a panel
   bool is_transposed = false;
   int64_t whole() const {  // rows with those that fill the last block
@@ -43,15 +42,7 @@ struct Matrix {
   }
 };
 
-/// Returns the place of entry t in a word. The last one is shifted, as its place has the sign.
-inline int64_t placed_bits(int64_t t) { return t + 1 < kEntries ? 4 * t : 0; }
-
 inline Expr i32(int64_t value) { return te::int_constant(DType::kI32, value); }
-/// Returns indices with another last one.
-inline Exprs with_last(Exprs i, const Expr& last) {
-  i.back() = last;
-  return i;
-}
 inline Expr f32(double value) { return te::constant(DType::kF32, value); }
 
 /// The stages of a matrix, which are computed at compile.
@@ -60,24 +51,19 @@ class Panels {
   Panels(te::Builder& builder, const Matrix& matrix, std::span<const Tensor> in);
   /// Returns entry 8 q + t of a column, as f32 and less 2^(bits - 1).
   Expr entry(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
-  /// Returns entry 8 q + t of a column of 4 bits times 2^placed_bits(t), as f32.
-  Expr placed(const Expr& panel, const Expr& q, int64_t t, const Expr& c) const;
   Expr scale(const Expr& panel, const Expr& block, const Expr& c) const {
     return te::cast(DType::kF32, scale_(panel, block, c));
   }
   bool has_zero() const { return !zero_.is_empty(); }
-  double middle() const { return static_cast<double>(int64_t{1} << (matrix_.bits - 1)); }
   /// Returns that entry of the matrix, as f32.
   Expr weight(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
-  /// Returns a zero point less `less`.
-  Expr zero(const Expr& panel, const Expr& block, const Expr& c, double less) const {
+  Expr zero(const Expr& panel, const Expr& block, const Expr& c) const {
     const Expr out = te::cast(DType::kF32, zero_(panel, block, c));
-    const double rest = less - (zero_.dtype() == DType::kU8 ? 0 : middle());
-    return rest == 0 ? out : out - f32(rest);
+    return zero_.dtype() == DType::kU8 ? out - f32(middle()) : out;
   }
 
  private:
-  Expr nibble(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
+  double middle() const { return static_cast<double>(int64_t{1} << (matrix_.bits - 1)); }
   Expr column(const Exprs& i) const { return i[0] * matrix_.columns + i.back(); }
   bool is_filled() const { return matrix_.n % matrix_.columns != 0; }
   Tensor words(te::Builder& builder, const Tensor& codes) const;

@@ -192,26 +192,27 @@ Tensor product_rows(te::Builder& builder, const Lane& by, const Tensor& a, int64
 // n % block, t]. Rows that no lanes fill end with zeros.
 te::Strategy packed_product(const Lane& by, int64_t block) {
   te::Strategy out{.name = "packed", .level = kPreferred};
-  out.compute = [by, block](te::Builder& builder, std::span<const Tensor> in, Types types,
-                            const Attrs&) -> Result<std::vector<Tensor>> {
-    const Tensor b = in[1];
-    const int64_t k = extent(b, 0), n = extent(b, 1), parts = (k + by.size - 1) / by.size;
-    const Exprs shape = {(n + block - 1) / block, parts, block, by.size};
-    const Tensor panels = builder.compute("panels", shape, [&](const Exprs& i) {
-      const Expr column = i[0] * block + i[2], row = i[1] * by.size + i[3];
-      return te::select(row < Expr(k) && column < Expr(n), te::cast(by.weight, b(row, column)),
-                        te::int_constant(by.weight, 0));
-    });
-    const Tensor a = product_rows(builder, by, in[0], k, parts * by.size);
-    return std::vector<Tensor>{builder.reduce(
-        "product", te::extents_of(*types[0]), {parts}, te::sum_of(DType::kI32),
-        [&](const Exprs& i, const Exprs& r) {
-          Exprs at = i;
-          at.back() = r[0] * by.size;
-          return dot(by, a, at, panels,
-                     {floor_div(i.back(), block), r[0], floor_mod(i.back(), block), Expr(0)});
-        })};
-  };
+  out.compute =
+      with_open_sizes([by, block](te::Builder& builder, std::span<const Tensor> in, Types types,
+                                  const Attrs&) -> Result<std::vector<Tensor>> {
+        const Tensor b = in[1];
+        const int64_t k = extent(b, 0), n = extent(b, 1), parts = (k + by.size - 1) / by.size;
+        const Exprs shape = {(n + block - 1) / block, parts, block, by.size};
+        const Tensor panels = builder.compute("panels", shape, [&](const Exprs& i) {
+          const Expr column = i[0] * block + i[2], row = i[1] * by.size + i[3];
+          return te::select(row < Expr(k) && column < Expr(n), te::cast(by.weight, b(row, column)),
+                            te::int_constant(by.weight, 0));
+        });
+        const Tensor a = product_rows(builder, by, in[0], k, parts * by.size);
+        return std::vector<Tensor>{builder.reduce(
+            "product", te::extents_of(*types[0]), {parts}, te::sum_of(DType::kI32),
+            [&](const Exprs& i, const Exprs& r) {
+              Exprs at = i;
+              at.back() = r[0] * by.size;
+              return dot(by, a, at, panels,
+                         {floor_div(i.back(), block), r[0], floor_mod(i.back(), block), Expr(0)});
+            })};
+      });
   return out;
 }
 

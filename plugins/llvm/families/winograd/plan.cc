@@ -1,35 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants were fitted to Zen 5 (bench_llvm_kernels); only the order of costs matters.
+// Estimates cycles: arithmetic and reading overlap, so that the longer one counts. Only the order
+// of costs matters. Targets with 32 registers have the sum of both, with constants that were fitted
+// to Zen 5 (bench_llvm_kernels): the model was measured on none of them.
 #include "plugins/llvm/families/winograd/plan.h"
 
 #include <algorithm>
 
 #include "plugins/llvm/families/winograd/transforms.h"
+#include "plugins/llvm/tiling/caches.h"
 
 namespace byoc::llvm_plugin::winograd {
 namespace {
 
-constexpr double kTileSlack = 1.6;            // cycles of a register tile against the best
-constexpr double kTileCycles = 12;            // to begin a register tile
+constexpr double kTileSlack = 1.6;           // cycles of a register tile against the best
+constexpr double kTileCycles = 12;           // to begin a register tile
+constexpr int64_t kSharedCache = 24 << 20;   // bytes that filters may use of the third cache
+constexpr double kTransformPerVector = 2.2;  // cycles per vector of products that is made or read
+constexpr double kVectorOfResult = 2;        // cycles to finish and to store a vector
+constexpr double kDirectShare = 0.85;        // of the peak that direct convolutions reach
+constexpr int64_t kLineBytes = 64;
+
+// Targets with 32 registers have these.
 constexpr double kL2PerByte = 0.008;          // cycles that a byte of filters adds, read in a row
 constexpr double kL3PerByteOfLane = 0.00625;  // for filters that do not stay there
 constexpr double kMemoryPerByte = 0.11;       // for those that stay in no cache
-constexpr int64_t kSharedCache = 24 << 20;    // bytes that filters may use of the third cache
 constexpr int64_t kStreams = 6;               // places that the hardware fetches ahead from at once
 constexpr double kMoreStreams = 0.18;         // of the time to read filters, for each place more
 constexpr double kSpillPerByte = 0.04;        // for a byte of a batch that leaves the second cache
-constexpr double kTransformPerVector = 2.2;   // cycles per vector of products that is made or read
-constexpr double kVectorOfResult = 2;         // cycles to finish and to store a vector
-constexpr double kDirectShare = 0.85;         // of the peak that direct convolutions reach
 
 int64_t count_of(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
-// Returns the cycles to read filters. The second cache keeps three eighths of its size for them; of
-// more filters about twice the rest is evicted before it is read again. From beyond that cache, the
-// hardware fetches ahead in as many places as a tile has blocks of results, and products of shorter
-// vectors take longer, so that they wait less for it.
-double filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
-  const int64_t evicted = std::clamp<int64_t>(2 * bytes - target.l2_bytes * 3 / 4, 0, bytes);
+bool is_fitted(const te::Target& target) { return target.vector_registers > 16; }
+
+// Returns the bytes of filters that are evicted from the second cache, which keeps three eighths of
+// its size for them, before they are read again: about twice the rest.
+int64_t evicted_of(int64_t bytes, const te::Target& target) {
+  return std::clamp<int64_t>(2 * bytes - target.l2_bytes * 3 / 4, 0, bytes);
+}
+
+// Returns the cycles to read filters. From beyond the second cache, hardware fetches ahead in as
+// many places as a tile has blocks of results, and products of shorter vectors take longer, so that
+// they wait less for it.
+double fitted_filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
+  const int64_t evicted = evicted_of(bytes, target);
   const double per_byte =
       bytes <= kSharedCache ? kL3PerByteOfLane * target.lanes(4) : kMemoryPerByte;
   const double places = static_cast<double>(std::min<int64_t>(vectors, 4));
@@ -39,10 +52,15 @@ double filter_cycles(int64_t bytes, int64_t vectors, const te::Target& target) {
          (1 + kMoreStreams * missed);
 }
 
-// Returns the cycles of the products of `tiles` tiles.
-double product_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
-                      int64_t tiles) {
+// Returns the tiles of a batch that register tiles divide: those of a row of open images.
+int64_t tiles_in_turn(const Shape& shape, int64_t rows) {
+  return shape.is_open ? shape.tiles_across : rows * shape.tiles_across;
+}
+
+double fitted_batch_cycles(const Shape& shape, const te::Target& target,
+                           const topi::RegisterTile& tile, int64_t rows) {
   const int64_t registers = std::max<int64_t>(shape.o_block / target.lanes(4), 1);
+  const int64_t tiles = tiles_in_turn(shape, rows), turns = shape.is_open ? rows : 1;
   double out = 0;
   for (auto [vectors, v_count] : {std::pair(tile.vectors, shape.o_blocks / tile.vectors),
                                   std::pair(shape.o_blocks % tile.vectors, int64_t{1})}) {
@@ -51,20 +69,77 @@ double product_cycles(const Shape& shape, const te::Target& target, const topi::
       if (vectors == 0 || cells == 0) continue;
       const double terms =
           topi::cycles_per_term(cells, vectors * registers) * static_cast<double>(shape.c);
-      out += static_cast<double>(v_count * c_count) * (terms + kTileCycles);
+      out += static_cast<double>(v_count * c_count * turns) * (terms + kTileCycles);
     }
+  }
+  out = out * static_cast<double>(shape.products) +
+        fitted_filter_cycles(shape.filter_bytes(), tile.vectors, target);
+  const int64_t bytes = rows * shape.row_bytes(), kept = target.l2_bytes * 3 / 4;
+  return bytes > kept ? out + kSpillPerByte * static_cast<double>(2 * (bytes - kept)) : out;
+}
+
+// Returns the cycles to read a byte of filters for the first tiles of a batch.
+double cycles_per_byte(int64_t bytes, const te::Target& target) {
+  const topi::ReadRates rates = topi::read_rates(target);
+  const double share = static_cast<double>(evicted_of(bytes, target)) / static_cast<double>(bytes);
+  return (1 - share) / rates.l2 + share / (bytes <= kSharedCache ? rates.l3 : rates.memory);
+}
+
+// Returns the cycles of the products of `rows` rows of tiles. The first register tile of a panel brings
+// its filters, the others find them in the first cache, or in the second one.
+double product_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
+                      int64_t rows) {
+  const int64_t tiles = tiles_in_turn(shape, rows), turns = shape.is_open ? rows : 1;
+  const int64_t registers = std::max<int64_t>(shape.o_block / target.lanes(4), 1);
+  const double per_byte = cycles_per_byte(shape.filter_bytes(), target);
+  const double per_byte_of_l2 = 1 / topi::read_rates(target).l2;
+  double out = 0;
+  for (auto [vectors, v_count] : {std::pair(tile.vectors, shape.o_blocks / tile.vectors),
+                                  std::pair(shape.o_blocks % tile.vectors, int64_t{1})}) {
+    const int64_t panel = vectors * shape.o_block * shape.c * 4;
+    const bool stays = panel <= target.l1_bytes * 3 / 8;
+    const double first = per_byte * static_cast<double>(panel);
+    const double again = stays ? 0 : per_byte_of_l2 * static_cast<double>(panel);
+    double of_panel = 0;
+    bool is_first = true;
+    for (auto [cells, c_count] :
+         {std::pair(tile.cells, tiles / tile.cells), std::pair(tiles % tile.cells, int64_t{1})}) {
+      if (vectors == 0 || cells == 0 || c_count == 0) continue;
+      // many equal tiles: the next one begins before the last additions of one are over
+      const double of_term =
+          topi::cycles_per_term(cells, vectors * registers, topi::kMultiplyAddCycles);
+      const double terms = of_term * static_cast<double>(shape.c);
+      of_panel += static_cast<double>(c_count * turns) * (std::max(terms, again) + kTileCycles);
+      if (is_first) of_panel += std::max(terms, first) - std::max(terms, again);
+      is_first = false;
+    }
+    out += static_cast<double>(v_count) * of_panel;
   }
   return out * static_cast<double>(shape.products);
 }
 
+// Returns the cycles in which the first cache brings and evicts a line for each vector of a
+// transform, where its matrices begin in the same sets: one vector goes to each of them, or is
+// read, before the next one of a line does.
+double conflict_cycles(const Shape& shape, const te::Target& target, int64_t tiles) {
+  const auto lanes = static_cast<double>(std::min(target.lanes(4), shape.o_block));
+  double channels = 0;
+  for (int64_t side : {shape.c, shape.o()}) {
+    if (topi::has_conflicts(shape.products, side * tiles * 4, target.l1_bytes))
+      channels += static_cast<double>(side);
+  }
+  return channels * static_cast<double>(shape.products * tiles) / lanes * 2 * kLineBytes /
+         topi::read_rates(target).l2;
+}
+
 double batch_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
                     int64_t rows) {
-  double out = shape.is_open ? static_cast<double>(rows) *
-                                   product_cycles(shape, target, tile, shape.tiles_across)
-                             : product_cycles(shape, target, tile, rows * shape.tiles_across);
-  out += filter_cycles(shape.filter_bytes(), tile.vectors, target);
+  if (is_fitted(target)) return fitted_batch_cycles(shape, target, tile, rows);
+  const int64_t tiles = rows * shape.tiles_across;
+  double out = product_cycles(shape, target, tile, rows) + conflict_cycles(shape, target, tiles);
+  // what leaves the second cache is read again
   const int64_t bytes = rows * shape.row_bytes(), kept = target.l2_bytes * 3 / 4;
-  if (bytes > kept) out += kSpillPerByte * static_cast<double>(2 * (bytes - kept));
+  if (bytes > kept) out += static_cast<double>(2 * (bytes - kept)) / topi::read_rates(target).l3;
   return out;
 }
 
@@ -145,8 +220,9 @@ double cycles_of_tile(const Shape& shape, const te::Target& target, const Plan& 
 }
 
 std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
-  const int64_t registers =
-      target.vector_registers / std::max<int64_t>(shape.o_block / target.lanes(4), 1);
+  // A register less: operands are loaded before the multiply-adds that read them are over.
+  const int64_t registers = (target.vector_registers - (is_fitted(target) ? 0 : 1)) /
+                            std::max<int64_t>(shape.o_block / target.lanes(4), 1);
   std::vector<std::pair<double, Plan>> all;
   for (int64_t rows = 1; rows <= shape.tiles_down; ++rows) {
     if (!are_batches_even(shape, rows)) continue;
@@ -177,7 +253,11 @@ double direct_cycles_of(const Conv& conv, const te::Target& target) {
   const int64_t taps = c * conv.rows * conv.columns;
   const auto vectors = static_cast<double>(o * taps) / lanes;
   const auto cells = static_cast<double>(conv.n * conv.oh * conv.ow);
-  return vectors * cells / 2 / kDirectShare + filter_cycles(o * taps * 4, 4, target);
+  const int64_t bytes = o * taps * 4;
+  if (is_fitted(target))
+    return vectors * cells / 2 / kDirectShare + fitted_filter_cycles(bytes, 4, target);
+  return std::max(vectors * cells / 2 / kDirectShare,
+                  cycles_per_byte(bytes, target) * static_cast<double>(bytes));
 }
 
 }  // namespace byoc::llvm_plugin::winograd

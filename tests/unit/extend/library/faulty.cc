@@ -68,6 +68,16 @@ double cost(const extend::Candidate&) {
   return is("cost_nan") ? NAN : -1;
 }
 
+std::vector<tune::Point> search(const tune::Space& space, std::span<const tune::TriedPoint>,
+                                size_t) {
+  tune::Point point;
+  for (const tune::Knob& knob : space.knobs) point[knob.name] = knob.values[0];
+  if (is("search_value")) point.begin()->second = "wrong";
+  if (is("search_few")) point.erase(point.begin());
+  if (is("search_name")) point["nothing"] = "1";
+  return {point};
+}
+
 std::vector<uint8_t> solve(const placement::Problem& problem) {
   return std::vector<uint8_t>(is("solver_few") ? 0 : problem.size(), 200);
 }
@@ -82,6 +92,8 @@ BYOC_LIBRARY(library) {
   if (is("cost_throws") || is("cost_nan") || is("cost_negative"))
     library.hooks.placement_cost = cost;
   if (is("solver_few") || is("solver_far")) library.hooks.placement_solver = solve;
+  if (is("search_value") || is("search_few") || is("search_name"))
+    library.hooks.tuner_search = search;
   if (is("judge_throws"))
     library.hooks.region_judge = [](std::string_view, const Function&) -> std::string {
       throw std::runtime_error("planted");
