@@ -85,8 +85,8 @@ double cycles_per_byte(int64_t bytes, const te::Target& target) {
   return (1 - share) / rates.l2 + share / (bytes <= kSharedCache ? rates.l3 : rates.memory);
 }
 
-// Returns the cycles of the products of `rows` rows of tiles. The first register tile of a panel brings
-// its filters, the others find them in the first cache, or in the second one.
+// Returns the cycles of the products of `rows` rows of tiles. The first register tile of a panel
+// brings its filters, the others find them in the first cache, or in the second one.
 double product_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
                       int64_t rows) {
   const int64_t tiles = tiles_in_turn(shape, rows), turns = shape.is_open ? rows : 1;

@@ -34,9 +34,8 @@ std::vector<size_t> column_numbers(const Matrix& matrix);
 Matrix different_columns(const Matrix& matrix);
 
 /// Returns the convolution of a shape [n, o, h, w, b], and before it the stages kRows and kTiles,
-/// of products [r, s, n, o, p, b], or for open images [r, s, n, o, ty, tx, b]. Those of a plain
-/// image have one row r and one column s for each different column of `output`, others for each
-/// product.
+/// of products [r, s, n, o, p, b], or for open images [r, s, n, o, ty, tx, b]. A plain image has
+/// one row r and one column s for each different column of `output`, others for each product.
 te::Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile,
                      const te::Tensor& products, const te::Exprs& shape);
 
