@@ -107,7 +107,10 @@ Range RegionFinder::within_open(const Reach& reach, const Expr& extent) {
   const Expr count = reach.count.is_empty() ? Expr(reach.width + 1) : reach.count;
   if (simplify_.bounds(reach.lo).lo < 0) return {0, extent};
   if (simplify_.is_natural(extent - reach.lo - count)) return {reach.lo, count};
-  const std::optional<Expr> rest = rest_of(extent, simplify_.with_values(reach.lo));
+  const Expr lo = simplify_.with_values(reach.lo);
+  std::optional<Expr> rest = rest_of(extent, lo);
+  const Expr left = simplify_(extent - lo);
+  if (!rest && is_of_sizes(left) && simplify_.is_natural(left)) rest = left;
   return rest ? Range{reach.lo, *rest} : Range{0, extent};
 }
 
@@ -204,7 +207,8 @@ std::optional<Reach> RegionFinder::reach_of_binary(const Expr& x, const Binary& 
 
 std::optional<Reach> RegionFinder::reach_of_division(const Reach& a, int64_t divisor,
                                                      bool is_modulo) {
-  const std::optional<int64_t> first = as_int(simplify_(floor_mod(a.lo, divisor)));
+  const Expr lo = simplify_.with_values(a.lo);
+  const std::optional<int64_t> first = as_int(simplify_(floor_mod(lo, divisor)));
   if (!is_modulo) {
     const int64_t rest = a.width == 0 ? 0 : first.value_or(divisor - 1);
     return Reach{floor_div(a.lo, divisor), (rest + a.width) / divisor};

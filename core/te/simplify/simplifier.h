@@ -59,6 +59,8 @@ class Simplifier {
   bool is_natural(const Linear& x);
   bool is_natural(const Linear& x, int facts);
   bool is_natural_by_remainders(const Linear& x, int facts);
+  bool is_natural_by_quotients(const Linear& x, int facts);
+  std::optional<Linear> without_quotient(const Linear& x, size_t term);
   // order
   std::optional<bool> decide(BinaryOp op, const Expr& a, const Expr& b);
   std::optional<bool> decide_by_facts(BinaryOp op, const Linear& difference);

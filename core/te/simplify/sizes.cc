@@ -62,6 +62,18 @@ Expr multiplied(const Exprs& factors) {
   return out;
 }
 
+// Returns false where a multiple of a sum might wrap around: then it would prove nothing.
+bool fits(const Linear& sum, int64_t times) {
+  const auto is_small = [&](int64_t factor) {
+    int64_t product = 0;
+    return !__builtin_mul_overflow(factor, times, &product) && -kMostProduct < product &&
+           product < kMostProduct;
+  };
+  return is_small(sum.constant) && std::ranges::all_of(sum.terms, [&](const Linear::Term& term) {
+           return is_small(term.factor);
+         });
+}
+
 }  // namespace
 
 // Multiplies sums out where one of them is of sizes; nullopt for other products.
@@ -143,7 +155,38 @@ std::optional<Expr> Simplifier::open_division(const Binary& v) {
   return (v.op == BinaryOp::kFloorModulo ? rest : whole).expr();
 }
 
-void Simplifier::assume(const Expr& x) { facts_.push_back(linear((*this)(x))); }
+// A quotient plus a whole number is at least 0 where the dividend plus as many divisors is.
+std::optional<Linear> Simplifier::without_quotient(const Linear& x, size_t term) {
+  const auto& [quotient, factor] = x.terms[term];
+  const Binary* v = std::get_if<Binary>(&quotient->kind);
+  if (v == nullptr || v->op != BinaryOp::kFloorDivide) return std::nullopt;
+  const int64_t divisor = as_int(v->b).value_or(0);
+  if (divisor < 2 || divisor > kMostTimes) return std::nullopt;
+  const Linear dividend = linear(v->a);
+  Linear rest = x;
+  rest.terms.erase(rest.terms.begin() + static_cast<ptrdiff_t>(term));
+  if (factor == 1) {
+    if (!fits(rest, divisor)) return std::nullopt;
+    Linear out = dividend;
+    out.add(rest, divisor);
+    return out;
+  }
+  // divisor * quotient is at most the dividend
+  if (factor >= 0 || factor % divisor != 0 || !fits(dividend, factor / divisor))
+    return std::nullopt;
+  rest.add(dividend, factor / divisor);
+  return rest;
+}
+
+void Simplifier::assume(const Expr& x) {
+  facts_.push_back(linear((*this)(x)));
+  const Linear fact = facts_.back();
+  for (size_t k = 0; k < fact.terms.size(); ++k) {
+    if (fact.terms[k].factor != 1) continue;
+    if (std::optional<Linear> other = without_quotient(fact, k))
+      facts_.push_back(*std::move(other));
+  }
+}
 
 Expr Simplifier::with_values(const Expr& x) {
   return values_.empty() ? x : (*this)(Substitution(values_)(x));
@@ -152,18 +195,6 @@ Expr Simplifier::with_values(const Expr& x) {
 bool Simplifier::is_natural(const Expr& x) { return is_natural(linear((*this)(x))); }
 
 namespace {
-
-// Returns false where a multiple of a sum might wrap around: then it would prove nothing.
-bool fits(const Linear& sum, int64_t times) {
-  const auto is_small = [&](int64_t factor) {
-    int64_t product = 0;
-    return !__builtin_mul_overflow(factor, times, &product) && -kMostProduct < product &&
-           product < kMostProduct;
-  };
-  return is_small(sum.constant) && std::ranges::all_of(sum.terms, [&](const Linear::Term& term) {
-           return is_small(term.factor);
-         });
-}
 
 // Returns how often a fact is subtracted from x, so that a part that both subtract is gone: what is
 // left of x is simpler. 0: they have none. The part has the variable of the loop or block for which
@@ -203,7 +234,15 @@ bool Simplifier::is_natural(const Linear& x, int facts) {
     left.add(fact, -times);
     return is_natural(left, facts - 1);
   });
-  return follows || is_natural_by_remainders(x, facts);
+  return follows || is_natural_by_remainders(x, facts) || is_natural_by_quotients(x, facts);
+}
+
+bool Simplifier::is_natural_by_quotients(const Linear& x, int facts) {
+  for (size_t k = 0; k < x.terms.size(); ++k) {
+    const std::optional<Linear> other = without_quotient(x, k);
+    if (other && is_natural(*other, facts - 1)) return true;
+  }
+  return false;
 }
 
 // A remainder is less than its divisor. Where x subtracts one of a division by sizes, this is a

@@ -61,7 +61,10 @@ class Matches {
  public:
   explicit Matches(const Function& function)
       : wishes_(function), is_open_(std::ranges::any_of(function.nodes, has_open_type)) {
-    for (const Node& node : function.nodes) has_open_type_.push_back(has_open_type(node));
+    for (const Node& node : function.nodes) {
+      has_open_type_.push_back(has_open_type(node));
+      shapes_.push_back(node.types.size() > 0 ? node.types[0]->shape : Shape());
+    }
     for (const Family* family : kFamilies) {
       if (family->find == nullptr || excludes(*family)) continue;
       for (Match& match : family->find(function, wishes_.prefers(*family)))
@@ -87,6 +90,7 @@ class Matches {
   }
   bool has_one_kernel() const { return has_one_kernel_; }
   bool has_open_result(uint32_t node) const { return has_open_type_[node]; }
+  const Shape& shape(uint32_t node) const { return shapes_[node]; }
 
  private:
   void add(const Family& family, Match match) {
@@ -110,6 +114,7 @@ class Matches {
   Wishes wishes_;
   bool is_open_;                     // some type of the function is
   std::vector<bool> has_open_type_;  // per node
+  std::vector<Shape> shapes_;        // of the first results, per node
   std::vector<Found> found_;
   std::map<uint32_t, size_t> of_node_;  // -> in found_
   bool has_one_kernel_ = true;
@@ -146,9 +151,9 @@ void add_computes(const Matches& matches, const te::Site& site, Strategies& out)
     if (family->add_computes == nullptr || matches.excludes(*family)) continue;
     if (found != nullptr && found->family != family) continue;
     const size_t first = out.size();
-    family->add_computes(
-        {site, found == nullptr ? nullptr : &found->match, matches.has_open_result(site.node)},
-        out);
+    family->add_computes({site, found == nullptr ? nullptr : &found->match,
+                          matches.has_open_result(site.node), matches.shape(site.node)},
+                         out);
     if (matches.wishes().prefers(*family) && out.size() > first)
       preferred.emplace_back(first, out.size());
   }

@@ -24,6 +24,8 @@ struct FamilyCall {
   const Match* match = nullptr;
   /// The result has open sizes, for which the types of the site have numbers.
   bool is_open = false;
+  /// The shape of the first result with these sizes.
+  Shape open_shape;
 };
 using Strategies = std::vector<te::Strategy>;
 

@@ -175,6 +175,31 @@ TEST(OpenSizes, ARestOfBlocksHasNoMoreRowsThanAreLeft) {
   EXPECT_NE(text.find("z'1: f32[1, floor_mod(T, 12), 5]"), std::string::npos) << text;
 }
 
+// y[b, t] = z[b, t / 4, t % 4] of z = x + x in rows of 4, the last of which goes beyond x
+Dag tiles_of_four(const Extents& e) {
+  Builder b;
+  Tensor x = b.placeholder("x", DType::kF32, {e.b, e.t});
+  Tensor z = b.compute("z", {e.b, floor_div(e.t + 3, 4), 4}, [&](const Indices& i) {
+    const Expr at = min(i[1] * 4 + i[2], e.t - 1);
+    return x(i[0], at) + x(i[0], at);
+  });
+  Tensor y = b.compute("y", {e.b, e.t}, [&](const Indices& i) {
+    return z(i[0], floor_div(i[1], 4), floor_mod(i[1], 4)) + constant(DType::kF32, 1);
+  });
+  return b.finish("f", {x}, {y});
+}
+
+// Batches of three tiles: no batch computes the tiles of all others, nor one more.
+TEST(OpenSizes, BatchesHaveTheTilesThatTheyRead) {
+  const std::string steps =
+      "split(y, i1, 12); split(y, i1.i, 4); fuse(y, i0, i1.o); parallel(y, i0.i1.o); "
+      "compute_at(z, y, i0.i1.o)";
+  expect_same(tiles_of_four, steps);
+  const std::string text = print(lowered(tiles_of_four(open_extents()), steps));
+  EXPECT_NE(text.find("z: f32[1, 3, 4]"), std::string::npos) << text;
+  EXPECT_EQ(text.find("f32[1, floor_div(T + 3, 4), 4]"), std::string::npos) << text;
+}
+
 // padded[t] = t < T ? x[t] : 0 in panels of 4
 Dag panels(const Extents& e) {
   Builder b;

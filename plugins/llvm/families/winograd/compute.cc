@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
 #include "plugins/llvm/families/winograd/stages.h"
 #include "plugins/llvm/families/winograd/stem.h"
 
@@ -15,13 +16,13 @@ using te::Tensor;
 
 class StageMaker {
  public:
-  StageMaker(te::Builder& builder, const Conv& conv, const Tile& tile)
+  StageMaker(te::Builder& builder, const Conv& conv, const Tile& tile, const Exprs& y)
       : builder_(builder),
         conv_(conv),
         down_(transforms_of(tile.rows, conv.rows, conv.stride)),
         across_(transforms_of(tile.columns, conv.columns, conv.stride)),
-        tiles_down_(tiles_in(conv.oh, tile.rows)),
-        tiles_across_(tiles_in(conv.ow, tile.columns)) {}
+        tiles_down_(tiles_in(y[2], tile.rows)),
+        tiles_across_(tiles_in(y[3], tile.columns)) {}
 
   Tensor products(const Tensor& x, const Tensor& weight);
 
@@ -36,7 +37,7 @@ class StageMaker {
   te::Builder& builder_;
   const Conv& conv_;
   const Transforms down_, across_;  // over rows, over columns
-  const int64_t tiles_down_, tiles_across_;
+  const Expr tiles_down_, tiles_across_;
 };
 
 Tensor StageMaker::filters(const Tensor& weight) {
@@ -61,7 +62,7 @@ Tensor StageMaker::inputs(const Tensor& x) {
   auto cell = [&](const Exprs& i, int64_t row) {
     const Expr h = i[2] * (down_.m * conv_.stride) + (row - conv_.pad_top);
     const Expr w = i[3] * (across_.m * conv_.stride) + i[5] - conv_.pad_left;
-    const Expr is_inside = Expr(0) <= h && h < conv_.h && Expr(0) <= w && w < conv_.w;
+    const Expr is_inside = Expr(0) <= h && h < x.shape()[2] && Expr(0) <= w && w < x.shape()[3];
     return te::select(is_inside, x(i[0], i[1], h, w, i[6]), te::constant(DType::kF32, 0));
   };
   Tensor columns = compute(kColumns, shape, [&](const Exprs& i) {
@@ -79,8 +80,19 @@ Tensor StageMaker::inputs(const Tensor& x) {
 
 Tensor StageMaker::products(const Tensor& x, const Tensor& weight) {
   const Tensor filters = this->filters(weight), inputs = this->inputs(x);
-  const Exprs shape = {down_.products(), across_.products(),          inputs.shape()[2],
-                       conv_.o_blocks,   tiles_down_ * tiles_across_, conv_.o_block};
+  const Exprs of_product = {down_.products(), across_.products(), inputs.shape()[2],
+                            conv_.o_blocks};
+  if (conv_.is_open) {
+    Exprs shape = of_product;
+    shape.insert(shape.end(), {tiles_down_, tiles_across_, conv_.o_block});
+    return builder_.reduce(std::string(kProducts), shape, {conv_.c_blocks, conv_.c_block},
+                           te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
+                             return inputs(i[0], i[1], i[2], r[0], i[4], i[5], r[1]) *
+                                    filters(i[0], i[1], i[3], r[0], r[1], i[6]);
+                           });
+  }
+  Exprs shape = of_product;
+  shape.insert(shape.end(), {te::simplify(tiles_down_ * tiles_across_), conv_.o_block});
   return builder_.reduce(std::string(kProducts), shape, {conv_.c_blocks, conv_.c_block},
                          te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
                            const Expr down = floor_div(i[4], tiles_across_);
@@ -142,15 +154,13 @@ std::vector<Tile> tiles_of(const Conv& conv) {
 std::string name_of(const Tile& tile) { return cat("winograd_", tile.rows, "x", tile.columns); }
 
 ComputeFn compute_of(const Conv& conv, const Tile& tile) {
-  return with_open_sizes([conv, tile](te::Builder& builder, std::span<const Tensor> in, Types,
+  return with_open_sizes([conv, tile](te::Builder& builder, std::span<const Tensor> in, Types types,
                                       const Attrs&) -> Result<std::vector<Tensor>> {
-    const Exprs& x = in[0].shape();
-    if (!te::as_int(x[2]) || !te::as_int(x[3]))
-      return unimplemented("Winograd's tiles need the rows and columns of images as numbers")
-          .with_slug("symbolic-shape");
-    const Tensor products = conv.is_plain ? stem_products(builder, conv, tile, in[0], in[1])
-                                          : StageMaker(builder, conv, tile).products(in[0], in[1]);
-    return std::vector<Tensor>{result_of(builder, conv, tile, products)};
+    const Exprs y = te::extents_of(*types[0]);
+    const Tensor products = conv.is_plain
+                                ? stem_products(builder, conv, tile, in[0], in[1])
+                                : StageMaker(builder, conv, tile, y).products(in[0], in[1]);
+    return std::vector<Tensor>{result_of(builder, conv, tile, products, y)};
   });
 }
 

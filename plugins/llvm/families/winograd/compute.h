@@ -17,6 +17,7 @@ struct Conv {
   int64_t pad_top, pad_left;
   int64_t stride = 1;
   bool is_plain = false;  // the image is not in blocks: c_block is 1
+  bool is_open = false;   // each run gives the rows or columns: others are numbers to plan for
 };
 /// Returns the extents of a call that Winograd's computes are for: f32, dilation 1, one group, a
 /// window of 3 x 3 or 5 x 5 with a stride of 1 or 2, or of 1 x 3, 3 x 1, 1 x 7 or 7 x 1 with 1,
@@ -37,7 +38,7 @@ std::string name_of(const Tile& tile);  ///< "winograd_4x4"
 ///   filters[r, s, o, c, k, b]        of the weights alone, transformed in f64
 ///   columns[n, c, ty, tx, r, w, k]   the image's tiles, of which columns are transformed
 ///   inputs[r, s, n, c, ty, tx, k]    then rows
-///   products[r, s, n, o, p, b]       sum over c, k
+///   products[r, s, n, o, p, b]       sum over c, k; of open images [r, s, n, o, ty, tx, b]
 ///   rows[n, o, ty, tx, i, s, b]      the results' columns
 ///   tiles[n, o, ty, i, tx, j, b]     then rows; in memory an image of whole tiles
 ///   conv2d_nchwc[n, o, h, w, b]      without the rest of the last tiles

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "byoc/ir/dim.h"
 #include "plugins/llvm/families/calls.h"
 #include "plugins/llvm/families/winograd/schedule.h"
 #include "plugins/llvm/tiling/tile.h"
@@ -22,8 +23,10 @@ constexpr const char *kTileKnob = "winograd_tile", *kBatchesKnob = "winograd_bat
 // Filters that are no constants would be transformed in every run: possible, and never usual.
 void add_computes(const FamilyCall& call, Strategies& out) {
   const te::Site& site = call.site;
-  const std::optional<Conv> conv = has_exact_sums(site) ? std::nullopt : conv_of(site);
+  std::optional<Conv> conv = has_exact_sums(site) ? std::nullopt : conv_of(site);
   if (!conv) return;
+  conv->is_open = is_open(call.open_shape[2]) || is_open(call.open_shape[3]);
+  if (conv->is_open && conv->is_plain) return;  // whose phases are next to each other by numbers
   const double direct = direct_cycles_of(*conv, *site.target);
   for (te::Strategy& other : out) {
     const bool is_joined = other.name == topi::kJoinedWindows;
@@ -51,7 +54,7 @@ Plan plan_at(const Shape& shape, const Point& point) {
   const int64_t batches = std::min(topi::number_at(point, kBatchesKnob), shape.tiles_down);
   out.rows = rows_of_batch(shape, (shape.tiles_down + batches - 1) / batches);
   out.tile =
-      topi::tile_at({{"tile", point.at(kTileKnob)}}, out.rows * shape.tiles_across, shape.o_blocks);
+      topi::tile_at({{"tile", point.at(kTileKnob)}}, most_cells(shape, out.rows), shape.o_blocks);
   return out;
 }
 

@@ -52,10 +52,15 @@ double fitted_filter_cycles(int64_t bytes, int64_t vectors, const te::Target& ta
          (1 + kMoreStreams * missed);
 }
 
+// Returns the tiles of a batch that register tiles divide: those of a row of open images.
+int64_t tiles_in_turn(const Shape& shape, int64_t rows) {
+  return shape.is_open ? shape.tiles_across : rows * shape.tiles_across;
+}
+
 double fitted_batch_cycles(const Shape& shape, const te::Target& target,
                            const topi::RegisterTile& tile, int64_t rows) {
   const int64_t registers = std::max<int64_t>(shape.o_block / target.lanes(4), 1);
-  const int64_t tiles = rows * shape.tiles_across;
+  const int64_t tiles = tiles_in_turn(shape, rows), turns = shape.is_open ? rows : 1;
   double out = 0;
   for (auto [vectors, v_count] : {std::pair(tile.vectors, shape.o_blocks / tile.vectors),
                                   std::pair(shape.o_blocks % tile.vectors, int64_t{1})}) {
@@ -64,7 +69,7 @@ double fitted_batch_cycles(const Shape& shape, const te::Target& target,
       if (vectors == 0 || cells == 0) continue;
       const double terms =
           topi::cycles_per_term(cells, vectors * registers) * static_cast<double>(shape.c);
-      out += static_cast<double>(v_count * c_count) * (terms + kTileCycles);
+      out += static_cast<double>(v_count * c_count * turns) * (terms + kTileCycles);
     }
   }
   out = out * static_cast<double>(shape.products) +
@@ -80,10 +85,11 @@ double cycles_per_byte(int64_t bytes, const te::Target& target) {
   return (1 - share) / rates.l2 + share / (bytes <= kSharedCache ? rates.l3 : rates.memory);
 }
 
-// Returns the cycles of the products of `tiles` tiles. The first register tile of a panel brings
-// its filters, the others find them in the first cache, or in the second one.
+// Returns the cycles of the products of `rows` rows of tiles. The first register tile of a panel
+// brings its filters, the others find them in the first cache, or in the second one.
 double product_cycles(const Shape& shape, const te::Target& target, const topi::RegisterTile& tile,
-                      int64_t tiles) {
+                      int64_t rows) {
+  const int64_t tiles = tiles_in_turn(shape, rows), turns = shape.is_open ? rows : 1;
   const int64_t registers = std::max<int64_t>(shape.o_block / target.lanes(4), 1);
   const double per_byte = cycles_per_byte(shape.filter_bytes(), target);
   const double per_byte_of_l2 = 1 / topi::read_rates(target).l2;
@@ -103,7 +109,7 @@ double product_cycles(const Shape& shape, const te::Target& target, const topi::
       const double of_term =
           topi::cycles_per_term(cells, vectors * registers, topi::kMultiplyAddCycles);
       const double terms = of_term * static_cast<double>(shape.c);
-      of_panel += static_cast<double>(c_count) * (std::max(terms, again) + kTileCycles);
+      of_panel += static_cast<double>(c_count * turns) * (std::max(terms, again) + kTileCycles);
       if (is_first) of_panel += std::max(terms, first) - std::max(terms, again);
       is_first = false;
     }
@@ -130,7 +136,7 @@ double batch_cycles(const Shape& shape, const te::Target& target, const topi::Re
                     int64_t rows) {
   if (is_fitted(target)) return fitted_batch_cycles(shape, target, tile, rows);
   const int64_t tiles = rows * shape.tiles_across;
-  double out = product_cycles(shape, target, tile, tiles) + conflict_cycles(shape, target, tiles);
+  double out = product_cycles(shape, target, tile, rows) + conflict_cycles(shape, target, tiles);
   // what leaves the second cache is read again
   const int64_t bytes = rows * shape.row_bytes(), kept = target.l2_bytes * 3 / 4;
   if (bytes > kept) out += static_cast<double>(2 * (bytes - kept)) / topi::read_rates(target).l3;
@@ -138,7 +144,7 @@ double batch_cycles(const Shape& shape, const te::Target& target, const topi::Re
 }
 
 double plan_cycles(const Shape& shape, const te::Target& target, const Plan& plan) {
-  const int64_t whole = shape.tiles_down / plan.rows;
+  const int64_t whole = count_of(shape.tiles_down, plan.rows);
   double out = static_cast<double>(whole) * batch_cycles(shape, target, plan.tile, plan.rows);
   const int64_t batches = shape.n * whole, threads = target.threads;
   if (threads > 1 && batches > 1)  // the last round keeps some of them idle
@@ -171,20 +177,46 @@ Shape shape_of(const Conv& conv, const Tile& tile) {
   }
   out.tile_rows = tile.rows, out.tile_columns = tile.columns, out.result_rows = conv.oh;
   out.tiles_down = count_of(conv.oh, tile.rows), out.tiles_across = count_of(conv.ow, tile.columns);
+  out.is_open = conv.is_open;
   return out;
+}
+
+// Returns the rows of the largest batch of open images: there are several for the numbers that
+// plans are made for, so that larger images have no larger ones.
+int64_t most_open_rows(const Shape& shape) { return count_of(shape.tiles_down, 2); }
+
+// A register tile of open images is not the whole of a row, which may be longer than planned for.
+int64_t most_cells(const Shape& shape, int64_t rows) {
+  return shape.is_open ? std::max<int64_t>(shape.tiles_across - 1, 1) : rows * shape.tiles_across;
 }
 
 // Returns whether batches of so many rows of tiles have no shorter last one, whose code would have
 // all stages a second time.
 bool are_batches_even(const Shape& shape, int64_t rows) {
+  if (shape.is_open) return rows <= most_open_rows(shape);
   return rows == shape.tiles_down || shape.result_rows % (rows * shape.tile_rows) == 0;
 }
 
 // An image of a height that no smaller batches divide is one batch.
 int64_t rows_of_batch(const Shape& shape, int64_t rows) {
+  if (shape.is_open) return std::min(rows, most_open_rows(shape));
   if (rows >= shape.tiles_down) return shape.tiles_down;
   while (rows > 0 && !are_batches_even(shape, rows)) --rows;
   return rows > 0 ? rows : shape.tiles_down;
+}
+
+// Returns the cycles of a tile, of open images on average over several sizes: a plan that is good
+// for the largest alone would have too few tiles in a batch of others.
+double cycles_of_tile(const Shape& shape, const te::Target& target, const Plan& plan) {
+  double out = 0;
+  for (int64_t eighths : shape.is_open ? std::vector<int64_t>{8, 5, 4} : std::vector<int64_t>{8}) {
+    Shape one = shape;
+    one.tiles_down = count_of(shape.tiles_down * eighths, 8);
+    one.tiles_across = count_of(shape.tiles_across * eighths, 8);
+    const Plan own{std::min(plan.rows, one.tiles_down), plan.tile};
+    out += plan_cycles(one, target, own) / static_cast<double>(one.tiles_down * one.tiles_across);
+  }
+  return out;
 }
 
 std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
@@ -194,11 +226,12 @@ std::vector<Plan> ranked_plans(const Shape& shape, const te::Target& target) {
   std::vector<std::pair<double, Plan>> all;
   for (int64_t rows = 1; rows <= shape.tiles_down; ++rows) {
     if (!are_batches_even(shape, rows)) continue;
-    for (const topi::RegisterTile& tile : topi::good_tiles(
-             rows * shape.tiles_across, shape.o_blocks, static_cast<int>(registers), kTileSlack)) {
+    const int64_t tiles = most_cells(shape, rows);
+    for (const topi::RegisterTile& tile :
+         topi::good_tiles(tiles, shape.o_blocks, static_cast<int>(registers), kTileSlack)) {
       if (shape.o_blocks % tile.vectors != 0) continue;
       const Plan plan{rows, tile};
-      all.emplace_back(plan_cycles(shape, target, plan), plan);
+      all.emplace_back(cycles_of_tile(shape, target, plan), plan);
     }
   }
   if (all.empty()) all.emplace_back(0, Plan{shape.tiles_down, {}});  // blocks fill the registers

@@ -33,6 +33,9 @@ struct Stages {
   int64_t terms = 1;  // of the inner loops over terms: a block, or the phases of a channel
   Shape shape;
   bool is_plain() const { return !phases.empty(); }
+  // The loops of the products over tiles of a row and over a block of results.
+  std::string cells() const { return shape.is_open ? "i5" : "i4"; }
+  std::string lanes() const { return shape.is_open ? "i6" : "i5"; }
 };
 
 Shape shape_of(const te::Stage& products, const te::Stage& tiles, const te::Stage& conv) {
@@ -40,7 +43,8 @@ Shape shape_of(const te::Stage& products, const te::Stage& tiles, const te::Stag
   Shape out;
   out.products = extent_at(products, 0) * extent_at(products, 1);
   out.n = extent_at(products, 2);
-  out.o_blocks = extent_at(products, 3), out.o_block = extent_at(products, 5);
+  out.is_open = products.outputs[0].rank() == 7;
+  out.o_blocks = extent_at(products, 3), out.o_block = extent_at(products, out.is_open ? 6 : 5);
   for (const te::Axis& axis : sum.reduce) out.c *= topi::extent_of(axis);
   out.tiles_down = extent_at(tiles, 2), out.tile_rows = extent_at(tiles, 3);
   out.result_rows = extent_at(conv, 2);
@@ -158,12 +162,14 @@ Status Scheduler::inline_others() {
 Status Scheduler::order_host() {
   const Shape& shape = stages_.shape;
   const std::string& host = stages_.host;
-  const bool is_split = plan_.rows < shape.tiles_down;
+  const bool is_split = plan_.rows < shape.tiles_down || shape.is_open;
   const bool is_per_image =
       shape.n > 1 && shape.n * shape.tiles_down * shape.row_bytes() > target_.l2_bytes;
   if (is_split) {
     BYOC_TRY_STATUS(schedule_.split(host, "i2", plan_.rows * shape.tile_rows));
     BYOC_TRY_STATUS(schedule_.reorder(host, {"i0", "i2.o", "i1", "i2.i", "i3", "i4"}));
+    // The last rows are one batch, whatever their number, and not blocks of them.
+    if (shape.is_open) BYOC_TRY_STATUS(schedule_.split(host, "i2.i", shape.tile_rows));
   }
   BYOC_TRY_STATUS(schedule_.vectorize(host, "i4"));
   if (is_split || is_per_image) {
@@ -178,28 +184,32 @@ Status Scheduler::order_products() {
   const std::string &stage = stages_.products, sums = stage + ".cache";
   BYOC_TRY_STATUS(schedule_.cache_write(stage));
   BYOC_TRY_STATUS(schedule_.split(stage, "i3", plan_.tile.vectors));
-  BYOC_TRY_STATUS(schedule_.split(stage, "i4", plan_.tile.cells));
-  Loops inner = {"i4.i", "i3.i"}, tile = {"i4", "i3"};
+  const std::string cells = stages_.cells(), lanes = stages_.lanes();
+  BYOC_TRY_STATUS(schedule_.split(stage, cells, plan_.tile.cells));
+  Loops inner = {cells + ".i", "i3.i"}, tile = {cells, "i3"};
   if (plan_.tile.cells < plan_.tile.vectors) {
     std::swap(inner[0], inner[1]);
     std::swap(tile[0], tile[1]);
   }
-  Loops order = {"i0", "i1", "i2", "i3.o", "i4.o", inner[0], inner[1], "i5"};
-  if (batch_.empty()) order = {"i0", "i1", "i3.o", "i2", "i4.o", inner[0], inner[1], "i5"};
+  Loops order = {"i0", "i1", "i2", "i3.o"};
+  if (batch_.empty()) order = {"i0", "i1", "i3.o", "i2"};
+  if (stages_.shape.is_open) order.push_back("i4");
+  order.insert(order.end(), {cells + ".o", inner[0], inner[1], lanes});
   BYOC_TRY_STATUS(schedule_.reorder(stage, order));
-  BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, "i4.o"));
+  BYOC_TRY_STATUS(schedule_.compute_at(sums, stage, cells + ".o"));
   BYOC_TRY_STATUS(unroll(stage, inner));
-  BYOC_TRY_STATUS(schedule_.vectorize(stage, "i5"));
+  BYOC_TRY_STATUS(schedule_.vectorize(stage, lanes));
   Loops terms = {"r0", "r1"}, written = {"r1"};
   if (stages_.is_plain()) terms.push_back("r2"), written.push_back("r2");
   Loops all = {"i0", "i1", "i2"};
-  for (const Loops& loops : {terms, tile, Loops{"i5"}})
+  if (stages_.shape.is_open) all.push_back("i4");
+  for (const Loops& loops : {terms, tile, Loops{lanes}})
     all.insert(all.end(), loops.begin(), loops.end());
   BYOC_TRY_STATUS(schedule_.reorder(sums, all));
   if (stages_.terms * plan_.tile.cells * plan_.tile.vectors <= kLongestBody)
     BYOC_TRY_STATUS(unroll(sums, written));
   BYOC_TRY_STATUS(unroll(sums, tile));
-  BYOC_TRY_STATUS(schedule_.vectorize(sums, "i5"));
+  BYOC_TRY_STATUS(schedule_.vectorize(sums, lanes));
   return place(stage, {"i0", "i1", "i3.o"});
 }
 

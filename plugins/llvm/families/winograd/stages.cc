@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "byoc/te/simplify.h"
+
 namespace byoc::llvm_plugin::winograd {
 namespace {
 
@@ -61,6 +63,10 @@ Columns merged_columns(const Matrix& matrix, const Exprs& terms) {
 }  // namespace
 
 int64_t tiles_in(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; }
+
+Expr tiles_in(const Expr& extent, int64_t tile) {
+  return te::simplify(floor_div(extent + (tile - 1), tile));
+}
 
 Expr element(const Exprs& values, const Expr& index) {
   Expr out = values.back();
@@ -143,9 +149,10 @@ Matrix different_columns(const Matrix& matrix) {
   return out;
 }
 
-Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile, const Tensor& products) {
+Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile, const Tensor& products,
+                 const Exprs& shape) {
   const int64_t down = tile.rows, across = tile.columns;
-  const int64_t tiles_down = tiles_in(conv.oh, down), tiles_across = tiles_in(conv.ow, across);
+  const Expr tiles_down = tiles_in(shape[2], down), tiles_across = tiles_in(shape[3], across);
   Matrix of_rows = transforms_of(down, conv.rows, conv.stride).output;
   Matrix of_columns = transforms_of(across, conv.columns, conv.stride).output;
   if (conv.is_plain)
@@ -157,6 +164,7 @@ Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile, const
                       down, columns_of_products, conv.o_block};
   Tensor rows = builder.compute(std::string(kRows), half, [&](const Exprs& i) {
     const Exprs terms = each(rows_of_products, [&](int64_t row) {
+      if (conv.is_open) return products(row, i[5], i[0], i[1], i[2], i[3], i[6]);
       return products(row, i[5], i[0], i[1], i[2] * tiles_across + i[3], i[6]);
     });
     return element(columns_times(of_rows, terms), i[4]);
@@ -168,7 +176,6 @@ Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile, const
     });
     return element(columns_times(of_columns, terms), i[5]);
   });
-  const Exprs shape = {n, conv.o_blocks, conv.oh, conv.ow, conv.o_block};
   return builder.compute("conv2d_nchwc", shape, [&](const Exprs& i) {
     return tiles(i[0], i[1], floor_div(i[2], down), floor_mod(i[2], down), floor_div(i[3], across),
                  floor_mod(i[3], across), i[4]);

@@ -9,6 +9,7 @@ namespace byoc::llvm_plugin::winograd {
 
 /// Returns the tiles that cover an extent.
 int64_t tiles_in(int64_t extent, int64_t tile);
+te::Expr tiles_in(const te::Expr& extent, int64_t tile);
 
 /// Returns term(0), ..., term(count - 1).
 template <class F>
@@ -32,10 +33,10 @@ std::vector<size_t> column_numbers(const Matrix& matrix);
 /// Returns a matrix without the columns that are equal to an earlier one.
 Matrix different_columns(const Matrix& matrix);
 
-/// Returns the convolution, and before it the stages kRows and kTiles, of products [r, s, n, o, p,
-/// b]. Those of a plain image have one row r and one column s for each different column of
-/// `output`, others for each product.
+/// Returns the convolution of a shape [n, o, h, w, b], and before it the stages kRows and kTiles,
+/// of products [r, s, n, o, p, b], or for open images [r, s, n, o, ty, tx, b]. A plain image has
+/// one row r and one column s for each different column of `output`, others for each product.
 te::Tensor result_of(te::Builder& builder, const Conv& conv, const Tile& tile,
-                     const te::Tensor& products);
+                     const te::Tensor& products, const te::Exprs& shape);
 
 }  // namespace byoc::llvm_plugin::winograd
