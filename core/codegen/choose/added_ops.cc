@@ -204,7 +204,7 @@ class AddedLoops {
     return at->second = name;
   }
 
-  // Checks the reads; with open sizes those of the ends of their ranges.
+  // Checks that reads are inside of their tensors: open sizes are at their least and at their most.
   Status check_all_reads(const te::Dag& dag, const Function& call, const std::string& op) {
     if (dag.sizes.empty()) return check_reads(dag, op);
     for (bool is_least : {true, false}) {

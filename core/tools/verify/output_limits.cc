@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tools/verify/output_limits.h"
 
-#include <algorithm>
-#include <functional>
-#include <map>
-
 #include "byoc/base/check.h"
 #include "byoc/ir/states.h"
 #include "core/tools/model/execute.h"
@@ -27,17 +23,16 @@ Result<std::vector<Tensor>> run_moved(const IRModule& module, Moved which,
 Result<std::vector<Tensor>> with_zero_states(const Function& entry,
                                              const std::vector<StatePair>& states,
                                              std::span<const Tensor> given) {
-  std::map<uint32_t, const TensorType*> zeros;
-  for (const StatePair& pair : states) zeros[pair.param] = &*entry.nodes[pair.param].types[0];
-  BYOC_CHECK(given.size() + zeros.size() == entry.num_params(), given.size(), " inputs and ",
-             zeros.size(), " states for ", entry.num_params(), " parameters");
+  BYOC_CHECK(given.size() + states.size() == entry.num_params(), given.size(), " inputs and ",
+             states.size(), " states for ", entry.num_params(), " parameters");
+  std::vector<bool> is_state(entry.num_params(), false);
+  for (const StatePair& pair : states) is_state[pair.param] = true;
   std::vector<Tensor> out;
+  size_t next = 0;  // of the given ones
   for (uint32_t k = 0; k < entry.num_params(); ++k) {
-    const auto zero = zeros.find(k);
-    BYOC_TRY(Tensor value,
-             zero == zeros.end()
-                 ? given[k - std::distance(zeros.begin(), zeros.lower_bound(k))].copy()
-                 : Tensor::make({zero->second->dtype, static_extents(zero->second->shape)}));
+    const TensorType& type = *entry.nodes[k].types[0];
+    BYOC_TRY(Tensor value, is_state[k] ? Tensor::make({type.dtype, static_extents(type.shape)})
+                                       : given[next++].copy());
     out.push_back(std::move(value));
   }
   return out;
@@ -81,13 +76,19 @@ Result<RightOutputs> right_outputs(const IRModule& module, const BuildOptions& b
            execute(std::move(executable), build_with.plugins, build_with.threads, inputs));
   BYOC_TRY(out.limits,
            output_limits(stateless, build_with, {reference.plugin, inputs}, out.values, -1));
-  std::vector<uint32_t> kept;
-  for (const StatePair& pair : states) kept.push_back(pair.result);
-  std::ranges::sort(kept, std::greater());
-  for (uint32_t result : kept) {
-    out.values.erase(out.values.begin() + result);
-    out.limits.erase(out.limits.begin() + result);
+  std::vector<bool> is_state(out.values.size(), false);
+  for (const StatePair& pair : states) is_state.at(pair.result) = true;
+  size_t count = 0;  // of those that a run returns
+  for (size_t k = 0; k < is_state.size(); ++k) {
+    if (is_state[k]) continue;
+    if (count != k) {
+      out.values[count] = std::move(out.values[k]);
+      out.limits[count] = std::move(out.limits[k]);
+    }
+    ++count;
   }
+  out.values.erase(out.values.begin() + static_cast<ptrdiff_t>(count), out.values.end());
+  out.limits.erase(out.limits.begin() + static_cast<ptrdiff_t>(count), out.limits.end());
   return out;
 }
 

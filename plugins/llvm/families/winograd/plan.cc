@@ -52,7 +52,7 @@ double fitted_filter_cycles(int64_t bytes, int64_t vectors, const te::Target& ta
          (1 + kMoreStreams * missed);
 }
 
-// Returns the tiles of a batch that register tiles divide: those of a row of open images.
+// Returns how many tiles are divided into register tiles: a row of open images, a batch of others.
 int64_t tiles_in_turn(const Shape& shape, int64_t rows) {
   return shape.is_open ? shape.tiles_across : rows * shape.tiles_across;
 }
