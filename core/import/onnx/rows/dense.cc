@@ -41,6 +41,10 @@ constexpr Row kDenseRows[] = {
 
 Result<ValueId> product_of_groups(Graph& graph, ValueId a, ValueId b) {
   const Shape from = graph.type(a).shape, by = graph.type(b).shape;
+  const bool are_static = from[1].is_static() && by[1].is_static();
+  if (!are_static || by[1].extent() < 1 || from[1].extent() % by[1].extent() != 0)
+    return invalid(cat("heads are multiplied, of which one has ", from[1], " heads and the other ",
+                       by[1], ", the first has to be a known multiple of the second"));
   BYOC_TRY(const Dim group, dim_product(Dim(from[1].extent() / by[1].extent()), from[2]));
   ValueId y = graph.call("matmul", {regrouped(graph, a, {from[0], by[1], group, from[3]}), b});
   return regrouped(graph, y, {from[0], from[1], from[2], by[3]});

@@ -145,10 +145,86 @@ TEST(MicrosoftRows, SurviveOddOperands) {
   }
 }
 
-/// A node with f32 inputs of these extents, "" for an omitted one; i: int32.
+/// Inputs of these extents: f, f32; i, int32; "", an omitted one.
+using Inputs = std::vector<std::pair<const char*, std::vector<DimSpec>>>;
+
+std::string ops_of_node(const char* op, const Inputs& inputs,
+                        const std::map<std::string, int>& attrs) {
+  OnnxModel model;
+  model.set_opset("com.microsoft", 1).output("y");
+  std::vector<std::string> names;
+  for (const auto& [kind, dims] : inputs) {
+    names.push_back(*kind == 0 ? "" : cat("x", names.size()));
+    if (*kind != 0) model.input(names.back(), dims, *kind == 'i' ? kNumbers : kReals);
+  }
+  onnx::NodeProto& node = microsoft(model, op, names);
+  for (const auto& [name, value] : attrs) set(node, name, value);
+  return ops_of(model);
+}
+
+struct Form {
+  const char* op;
+  Inputs inputs;
+  std::map<std::string, int> attrs;
+};
+
+// Any dim of one or two inputs may be open: the import takes it, or says what it does not take.
+TEST(MicrosoftRows, SurviveOpenDimsOfAttention) {
+  const std::pair<const char*, std::vector<DimSpec>> none("", {});
+  const std::vector<DimSpec> packed = {2, 5, 8}, in_heads = {2, 2, 5, 4}, past = {2, 2, 6, 4};
+  const std::map<std::string, int> heads = {{"num_heads", 2}};
+  const Form forms[] = {
+      {"Attention", {{"f", {2, 3, 8}}, {"f", {8, 24}}, {"f", {24}}, {"i", {2, 3}}}, heads},
+      {"Attention", {{"f", {2, 3, 8}}, {"f", {8, 24}}, {"f", {24}}, {"i", {2}}}, heads},
+      {"MultiHeadAttention", {{"f", {2, 3, 8}}, {"f", in_heads}, {"f", in_heads}}, heads},
+      {"MultiHeadAttention",
+       {{"f", {2, 3, 8}}, {"f", packed}, {"f", packed}, {"f", {24}}, {"i", {2, 5}}},
+       heads},
+      {"MultiHeadAttention",
+       {{"f", {2, 3, 8}},
+        {"f", packed},
+        {"f", packed},
+        none,
+        none,
+        {"f", {2, 2, 3, 11}},
+        {"f", past},
+        {"f", past}},
+       heads},
+      {"MultiHeadAttention", {{"f", {2, 3, 2, 3, 4}}}, heads},
+      {"GroupQueryAttention",
+       {{"f", {2, 1, 16}},
+        {"f", {2, 1, 8}},
+        {"f", {2, 1, 8}},
+        {"f", past},
+        {"f", past},
+        {"i", {2}},
+        {"i", {}}},
+       {{"num_heads", 4}, {"kv_num_heads", 2}}},
+  };
+  for (const Form& form : forms) {
+    EXPECT_THAT(ops_of_node(form.op, form.inputs, form.attrs),
+                form.op[0] == 'G' ? HasSubstr("") : HasSubstr("softmax"));
+    const size_t n = form.inputs.size();
+    for (size_t one = 0; one < n; ++one) {
+      for (size_t other = one; other < n; ++other) {
+        for (size_t a = 0; a < form.inputs[one].second.size(); ++a) {
+          for (size_t b = 0; b < form.inputs[other].second.size(); ++b) {
+            for (const char* name : {"T", "U"}) {
+              Inputs open = form.inputs;
+              open[one].second[a] = "T";
+              open[other].second[b] = name;
+              EXPECT_NE(ops_of_node(form.op, open, form.attrs), "");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 struct Refused {
   const char* op;
-  std::vector<std::pair<const char*, std::vector<DimSpec>>> inputs;
+  Inputs inputs;
   std::map<std::string, int> attrs;
   const char* reason;
 };
@@ -174,6 +250,10 @@ TEST(MicrosoftRows, RefuseFormsThatAreNotSupported) {
        {{"f", x}, {"f", x}, {"f", x}, none, none, none, {"f", cache}, {"f", cache}, ends},
        {{"num_heads", 2}},
        "its input past_sequence_length"},
+      {"MultiHeadAttention",
+       {{"f", x}, {"f", {1, 2, 5, 4}}, {"f", {1, "T", 5, 4}}},
+       {{"num_heads", 2}},
+       "of which one has 2 heads and the other T"},
       {"GroupQueryAttention",
        {{"f", x}, {"f", x}, {"f", x}, none, none, ends, {"i", number}},
        with(heads, "sliding_window_cache", 1),
@@ -192,16 +272,8 @@ TEST(MicrosoftRows, RefuseFormsThatAreNotSupported) {
        "bits is 3, only 2, 4 and 8 are supported"},
   };
   for (const Refused& refused : all) {
-    OnnxModel model;
-    model.set_opset("com.microsoft", 1).output("y");
-    std::vector<std::string> names;
-    for (const auto& [kind, dims] : refused.inputs) {
-      names.push_back(*kind == 0 ? "" : cat("x", names.size()));
-      if (*kind != 0) model.input(names.back(), dims, *kind == 'i' ? kNumbers : kReals);
-    }
-    onnx::NodeProto& node = microsoft(model, refused.op, names);
-    for (const auto& [name, value] : refused.attrs) set(node, name, value);
-    EXPECT_THAT(ops_of(model), HasSubstr(refused.reason)) << refused.op;
+    EXPECT_THAT(ops_of_node(refused.op, refused.inputs, refused.attrs), HasSubstr(refused.reason))
+        << refused.op;
   }
 }
 
