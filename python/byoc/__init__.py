@@ -3,12 +3,12 @@
 
     import byoc
     program = byoc.compile("net.onnx", shapes={"N": 1})
-    y = program(x)                     # numpy or torch, without a copy
+    y = program(x)                     # numpy or torch
     program.explain()                  # who took which node, and why
 
 `byoc_runtime` is a package with the runtime alone.
 """
-from byoc_runtime import Bound, Error, Tensor
+from byoc_runtime import Bound, Error, Tensor, empty
 
 from . import plugin
 from ._results import Bench, Doctor, Explanation, Partition, Plugins, Profile, Result, Verification
@@ -18,6 +18,6 @@ from ._tools import (
 
 __all__ = [
     "Bench", "Bound", "Doctor", "Error", "Explanation", "Partition", "Plugins", "Profile", "Program", "Result", "Tensor",
-    "Verification", "bench", "compile", "doctor", "explain", "from_torch", "load", "options", "partition", "place", "plugin", "plugins", "profile",
+    "Verification", "bench", "compile", "doctor", "empty", "explain", "from_torch", "load", "options", "partition", "place", "plugin", "plugins", "profile",
     "report", "tune", "verify", "version",
 ]

@@ -13,10 +13,11 @@ import os
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from . import _c, _load
+from ._arrays import empty
 from ._errors import Error
 from ._program import Bound, Program, Tensor
 
-__all__ = ["Bound", "Error", "Program", "Tensor", "load", "version"]
+__all__ = ["Bound", "Error", "Program", "Tensor", "empty", "load", "version"]
 
 
 def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview], *, threads: Optional[int] = None,

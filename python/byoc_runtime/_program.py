@@ -19,7 +19,7 @@ from ._errors import Error
 _SIZE = _arrays.SIZE
 _MOST_SHAPES = 1024                                        # of inputs whose output shapes are kept
 _address = _arrays.address
-_empty = np.empty
+_empty = _arrays.empty
 
 
 class Tensor(NamedTuple):
@@ -254,7 +254,7 @@ class _Session:
         """
         if self.n_in != 1 or self.n_out != 1 or self.counts or self.states or self.types[0] is None:
             return None
-        run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, np.empty
+        run, pointer, ndarray, empty = self.library.run, _arrays.capsule_pointer, np.ndarray, _empty
         shape, dtype, pool, of_torch = self.outputs[0].shape, self.types[0], self.pool, self._fast_call_of_torch
         if dtype.name == "bfloat16":                       # numpy makes no capsule of it
             return None
@@ -568,7 +568,9 @@ class Program:
             if size is not None and size not in labels:
                 self.size(size)                            # reports it
             session = self._session(0 if size is None else labels.index(size))
-            arrays = [np.zeros(tensor.shape, _arrays.numpy_type(tensor.dtype)) for tensor in session.inputs]
+            arrays = [_empty(tensor.shape, _arrays.numpy_type(tensor.dtype)) for tensor in session.inputs]
+            for array in arrays:
+                array[...] = 0
         if outputs is None:
             given = session.outputs_for(list(arrays))
         else:

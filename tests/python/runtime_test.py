@@ -470,6 +470,38 @@ class Externs(unittest.TestCase):
             program.register("thrice", twice)
 
 
+class Alignment(unittest.TestCase):
+    """Large arrays of the package are read and written in place."""
+
+    @staticmethod
+    def offset(array):
+        return array.__array_interface__["data"][0] % 64
+
+    def test_empty(self):
+        for shape, dtype in [((64, 65), np.float32), (4096, "float64"), ((3, 16384), np.int8), ([5, 7, 999], np.float16)]:
+            for _ in range(20):
+                array = byoc_runtime.empty(shape, dtype)
+                wanted = np.empty(shape, dtype)
+                self.assertEqual((array.shape, array.dtype, self.offset(array)), (wanted.shape, wanted.dtype, 0))
+                self.assertTrue(array.flags.c_contiguous and array.flags.writeable)
+        self.assertEqual(byoc_runtime.empty(()).shape, ())
+        self.assertEqual(byoc_runtime.empty((0, 3)).shape, (0, 3))
+
+    def test_own_arrays(self):
+        program = compiled("fn main(%x: f32[64,129], %y: f32[64,129]) { %0 = add(%x, %y) return %0 }")
+        bound = program.bind()
+        for array in [*bound.inputs, *bound.outputs]:
+            self.assertEqual(self.offset(array), 0)
+        self.assertFalse(any(np.any(array) for array in bound.inputs))
+        x, y = np.random.default_rng(0).standard_normal((2, 64, 129)).astype(np.float32)
+        self.assertEqual(self.offset(program(x, y)), 0)
+        bound.inputs[0][...], bound.inputs[1][...] = x, y
+        np.testing.assert_array_equal(bound(), x + y)
+        one = compiled("fn main(%x: f32[64,129]) { %0 = add(%x, %x) return %0 }")
+        self.assertEqual(self.offset(one(x)), 0)
+        np.testing.assert_array_equal(one(x), x + x)
+
+
 class Memory(unittest.TestCase):
     def test_cycles(self):
         """10,000 cycles of loading, running and dropping leave the memory as it was."""

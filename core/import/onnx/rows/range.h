@@ -11,9 +11,9 @@ ValueId counted_to(Graph& graph, Dim n);
 ValueId extent_of(Graph& graph, ValueId x, int64_t dim);
 /// Reshapes, or broadcasts by "expand", to dims that are static or open.
 ValueId shaped_to(Graph& graph, const char* op, ValueId x, const Shape& shape);
-/// Multiplies each head of a [n, h, rows, m] by the head of b [n, g, m, columns] that serves it. The
-/// sizes but h and g are static or open. Returns [n, h, rows, columns]. Errors: h or g is not known,
-/// or g does not divide h; slug "symbolic-shape" for a counted size.
+/// Multiplies each head of a [n, h, rows, m] by the head of b [n, g, m, columns] that serves it.
+/// Other sizes are static or open. Returns [n, h, rows, columns]. Errors: h or g is not
+/// known, or g does not divide h; slug "symbolic-shape" for a counted size.
 Result<ValueId> product_of_groups(Graph& graph, ValueId a, ValueId b);
 
 }  // namespace byoc::onnx_import

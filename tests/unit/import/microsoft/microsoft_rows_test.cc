@@ -168,7 +168,7 @@ struct Form {
   std::map<std::string, int> attrs;
 };
 
-// Any dim of one or two inputs may be open: the import takes it, or says what it does not take.
+// Any dim of one or two inputs may be open: the import takes it, or names what it does not take.
 TEST(MicrosoftRows, SurviveOpenDimsOfAttention) {
   const std::pair<const char*, std::vector<DimSpec>> none("", {});
   const std::vector<DimSpec> packed = {2, 5, 8}, in_heads = {2, 2, 5, 4}, past = {2, 2, 6, 4};
