@@ -75,8 +75,11 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     const bool is_whole = request_.region.empty();  // a region has states as plain inputs
     BYOC_TRY(auto types, is_whole ? given_inputs(module) : entry_inputs(module));
+    BYOC_TRY(const auto states, state_inputs(module));
+    const auto bindings =
+        is_whole ? request_.inputs : with_counters_at_zero(states, request_.inputs);
     subject_.plugins = build_with.plugins;
-    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
+    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), bindings,
                                                        request_.sizes, tensor_readers()));
     BYOC_TRY_STATUS(make_inputs(types, std::move(inputs)));
     if (request_.no_check) {
@@ -155,6 +158,10 @@ class Maker {
                                 : "a compiled model holds no graph that a reference could run";
     subject_.plugins = runnable.plugins;
     const Program& program = runnable.executable.program;  // a region has states as plain inputs
+    if (!request_.region.empty()) {
+      const std::span states = std::span(program.inputs).subspan(program.run_inputs());
+      runnable.inputs.bindings = with_counters_at_zero(states, runnable.inputs.bindings);
+    }
     BYOC_TRY_STATUS(make_inputs(request_.region.empty() ? program.given() : program.inputs,
                                 std::move(runnable.inputs)));
     Executable executable = std::move(runnable.executable);

@@ -2,6 +2,7 @@
 #include "core/tools/model/bindings.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/import/onnx/file/tensor_file.h"
 #include "runtime/cli/command.h"
@@ -98,6 +99,20 @@ IRModule signature_module(const std::vector<ModelInput>& inputs) {
 BoundTensor bound_tensor(const Tensor& tensor) {
   return {{tensor.spec().dtype, make_shape(tensor.spec().dims)},
           Buffer::copy({tensor.data(), tensor.size_bytes()})};
+}
+
+std::vector<std::string> with_counters_at_zero(std::span<const NamedTensor> states,
+                                               std::vector<std::string> bindings) {
+  std::vector<std::string> names;
+  for (const NamedTensor& state : states) names.push_back(state.name);
+  std::set<std::string> given;
+  for (const std::string& binding : bindings)
+    given.insert(cli::split_binding(binding, names).first);
+  for (const NamedTensor& state : states) {
+    const bool counts = state.type.dtype == DType::kI32 || state.type.dtype == DType::kI64;
+    if (counts && !given.contains(state.name)) bindings.push_back(cat(state.name, "=zeros"));
+  }
+  return bindings;
 }
 
 }  // namespace byoc::driver
