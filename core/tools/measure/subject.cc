@@ -7,6 +7,7 @@
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/replay/region_limits.h"
 #include "core/tools/replay/run_replay.h"
 #include "core/tools/sizes/open_ranges.h"
@@ -21,6 +22,16 @@ Result<Compiled> timed_compile(F&& compile) {
   const uint64_t begin_ns = now_ns();
   BYOC_TRY(Executable executable, compile());
   return Compiled{std::move(executable), ns_since(begin_ns), {}};
+}
+
+/// Returns the numbers that inputs have for the open sizes of a program.
+SizeNumbers numbers_of(const Program& program, std::span<const Tensor> inputs) {
+  SizeNumbers out;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const std::vector<std::string>& open = program.inputs[k].type.open;
+    for (size_t d = 0; d < open.size(); ++d) out.emplace(open[d], inputs[k].spec().dims[d]);
+  }
+  return out;
 }
 
 /// Makes one Subject.
@@ -131,6 +142,7 @@ class Maker {
     }
     IRModule alone =
         module_calling(values.fused(), region->function, values.fused().function(region->function));
+    BYOC_TRY_STATUS(give_sizes(alone, values.sizes(), subject_.inputs));
     subject_.compile = [alone = std::move(alone),
                         build_with](uint32_t threads) -> Result<Compiled> {
       BuildOptions here = build_with;
@@ -181,8 +193,16 @@ class Maker {
     BYOC_TRY(size_t index, find_region(request_.region, names));
     subject_.region = names[index];
     BYOC_TRY(Executable probe, inputs_of_step(executable, index));
-    BYOC_TRY(subject_.inputs, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
-    return one_step(executable, index);
+    BYOC_TRY(auto inputs, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
+    const SizeNumbers numbers = numbers_of(executable.program, subject_.inputs);
+    subject_.inputs = std::move(inputs);
+    Executable step = one_step(executable, index);
+    for (size_t k = subject_.inputs.size(); k < step.program.inputs.size(); ++k) {
+      const std::string& size = step.program.inputs[k].type.open.at(0);
+      BYOC_TRY(Tensor rows, Tensor::make({DType::kU8, {numbers.at(size)}}));
+      subject_.inputs.push_back(std::move(rows));
+    }
+    return step;
   }
 
   // ---- a folder of byoc dump

@@ -315,6 +315,7 @@ class Verifier {
                     out_.reference,
                     build_.plugins,
                     build_.threads,
+                    values.sizes(),
                     [&](const IRModule& part, Symbol region) {
                       return limits_of_part(part, region, values.reference());
                     }};
