@@ -142,19 +142,6 @@ constexpr Row kAttentionRows[] = {
 
 }  // namespace
 
-Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const TensorType& type = graph.type(value);
-  if (dim >= type.shape.size()) return invalid(cat(name, " has too few dims, it is ", type));
-  if (type.shape[dim].is_static()) return type.shape[dim].extent();
-  return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type));
-}
-
-Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const TensorType& type = graph.type(value);
-  if (dim < type.shape.size() && !type.shape[dim].is_counted()) return type.shape[dim];
-  return known_extent(graph, value, dim, name).status();
-}
-
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name) {
   BYOC_TRY(int64_t width, known_extent(graph, x, 2, name));
   if (heads < 1 || width % heads != 0)

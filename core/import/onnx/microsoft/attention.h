@@ -22,10 +22,6 @@ struct Attended {
   ValueId y, scores, probabilities;  // [n, h, s, e], [n, h, s, t]
 };
 
-/// Returns the extent of a dim of `name`. Errors: kUnimplemented when it is not known.
-Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char* name);
-/// Returns a dim of `name`, which is static or open. Errors: likewise for a counted one.
-Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name);
 /// Reshapes [n, length, heads * size] to [n, heads, length, size].
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name);
 /// Reshapes [n, heads, length, size] to [n, length, heads * size].
