@@ -42,5 +42,8 @@ Result<ValueId> mask_bias(Graph& graph, const Mask& mask, const Qkv& heads);
 Result<ValueId> causal_bias(Graph& graph, const Qkv& heads);
 /// Adds a bias to those before it.
 void join_bias(Graph& graph, Value& all, ValueId more);
+/// Adds the bias [n, h, s, t] of the model, whose n and h may be 1. Its s and t may have names of
+/// their own.
+void join_given(Graph& graph, Value& all, ValueId bias, const Qkv& heads);
 
 }  // namespace byoc::onnx_import
