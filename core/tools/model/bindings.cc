@@ -32,6 +32,16 @@ const std::function<Result<Tensor>(const std::string&)>* reader_for(
   return nullptr;
 }
 
+Status given_twice(const std::string& name, const std::vector<GivenSize>& first,
+                   const std::vector<GivenSize>& second) {
+  Status status = cli::usage_error(cat("--shape names \"", name, "\" twice"));
+  if (first.size() != 1 || second.size() != 1 || first[0].is_number() == second[0].is_number())
+    return status;
+  return std::move(status).with_help(
+      cat("only byoc compile takes both, for one program of each; here give one of them: --shape ",
+          name, "=", first[0], " or --shape ", name, "=", second[0]));
+}
+
 Result<std::pair<std::string, BoundTensor>> parse_one(const std::string& text,
                                                       const IRModule& model,
                                                       const cli::TensorReaders& readers) {
@@ -64,8 +74,8 @@ Result<GivenShapes> parse_shapes(const std::vector<std::string>& texts) {
         return cli::usage_error(cat("--shape: ", shape.status().message()))
             .with_help(shape.status().help());
       }
-      if (!shapes.insert(*shape).second)
-        return cli::usage_error(cat("--shape names \"", shape->first, "\" twice"));
+      const auto [first, is_new] = shapes.insert(*shape);
+      if (!is_new) return given_twice(shape->first, first->second, shape->second);
     }
   }
   return shapes;
