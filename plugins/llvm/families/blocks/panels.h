@@ -7,8 +7,8 @@
 // Entries of integers are kept less 2^(bits - 1), and zero points likewise, so that
 //   y = sum over blocks of scale * (sum of x * entry - zero point * sum of x)
 // has small numbers in its sums. Where an entry of 4 bits is unpacked by arithmetic, its zero point
-// is subtracted in place of 2^(bits - 1). Columns and rows that fill the last panel and block are
-// zeros.
+// is subtracted in the place of 2^(bits - 1). Columns and rows that fill the last panel and block
+// have zeros.
 #include <span>
 
 #include "byoc/te/simplify.h"
