@@ -34,6 +34,15 @@ SizeNumbers numbers_of(const Program& program, std::span<const Tensor> inputs) {
   return out;
 }
 
+/// Adds inputs for the sizes of a case to a program that was compiled for their numbers.
+Executable with_all_sizes(Executable executable, const ReplayCase& replay) {
+  Program& program = executable.program;
+  if (!program.sizes.empty()) return executable;
+  for (const auto& [size, number] : replay.sizes)
+    program.inputs.push_back({cat("size ", size), {DType::kU8, {number}}});
+  return executable;
+}
+
 /// Makes one Subject.
 class Maker {
  public:
@@ -227,6 +236,10 @@ class Maker {
       subject_.input_types.push_back({input.name, input.tensor.spec()});
       subject_.sources.push_back({std::move(shown), "stored"});
     }
+    for (const auto& [size, number] : replay.sizes) {  // program_of adds an input for each
+      BYOC_TRY(Tensor rows, Tensor::make({DType::kU8, {number}}));
+      subject_.inputs.push_back(std::move(rows));
+    }
     for (const ReplayTensor& output : replay.outputs) {
       if (request_.no_check) break;
       BYOC_TRY(Tensor copy, output.tensor.copy());
@@ -238,7 +251,7 @@ class Maker {
       stored->threads = threads;
       return timed_compile([&]() -> Result<Executable> {
         BYOC_TRY(ReplayProgram program, compile_replay(*stored, *plugin, plugins));
-        if (program.executable) return std::move(*program.executable);
+        if (program.executable) return with_all_sizes(*std::move(program.executable), *stored);
         return failed(cat(plugin->id(), " takes nothing of it: ", program.facts.declined))
             .with_slug("replay-declined");
       });

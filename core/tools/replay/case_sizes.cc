@@ -39,12 +39,13 @@ std::map<Symbol, Dim> sizes_of_calls(const IRModule& module, const Function& ent
 
 // Adds the sizes of a case to its program, each with an input that has it.
 void add_sizes(const ReplayCase& replay, const IRModule& module, Program& program) {
-  for (const OpenSize& size : entry_sizes(module)) {
-    if (!replay.sizes.contains(size.name)) continue;
-    TensorSpec spec{DType::kU8, {size.most}};
-    spec.open = {size.name};
-    program.inputs.push_back({cat("size ", size.name), std::move(spec)});
-    program.sizes.push_back(size);
+  for (Dim size : open_sizes(module, module.function(module.entry))) {
+    const std::string name = size.name().str();
+    if (!replay.sizes.contains(name)) continue;
+    TensorSpec spec{DType::kU8, {size.max()}};
+    spec.open = {name};
+    program.inputs.push_back({cat("size ", name), std::move(spec)});
+    program.sizes.push_back({name, size.min(), size.max()});
   }
 }
 
