@@ -16,7 +16,9 @@ Result<RegionValues> values_of(const ModelOptions& options, const DumpOptions& w
   BYOC_TRY(BuildOptions build_with, build_options(options));
   BYOC_TRY(reference, reference_plugin(*build_with.plugins));
   BYOC_TRY(auto types, entry_inputs(module));
-  BYOC_TRY(auto made, cli::make_inputs(types, with.inputs, with.seed, tensor_readers()));
+  BYOC_TRY(const auto states, state_inputs(module));
+  BYOC_TRY(auto made, cli::make_inputs(types, with_counters_at_zero(states, with.inputs), with.seed,
+                                       tensor_readers()));
   std::vector<Tensor> inputs;
   inputs.reserve(made.size());
   for (auto& input : made) inputs.push_back(std::move(input.tensor));

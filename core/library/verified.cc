@@ -100,6 +100,8 @@ Json json_of(const Verification& verification, const std::string& against) {
     json["regions_at"] = verification.regions_at;
     json["limited"] = verification.limited;
   }
+  if (verification.state_runs > 0)
+    json["states"] = {{"runs", verification.state_runs}, {"began_again", verification.began_again}};
   json["outputs"] = Json::array();
   for (const ComparedValue& value : verification.outputs) json["outputs"].push_back(to_json(value));
   json["bad_region"] = verification.bad ? bad_json(*verification.bad) : Json();

@@ -46,7 +46,7 @@ static void load(const char* path, int has_compiler) {
 
 void check(byoc_error* error) {
   if (error == NULL) return;
-  fprintf(stderr, "%s", p_byoc_error_text(error));
+  fprintf(stderr, "%s\n", p_byoc_error_text(error));
   p_byoc_error_free(error);
   exit(1);
 }

@@ -25,7 +25,7 @@ typedef struct Caller {
 
 static void check(byoc_error* error) {
   if (error == NULL) return;
-  fprintf(stderr, "%s", byoc_error_text(error));
+  fprintf(stderr, "%s\n", byoc_error_text(error));
   exit(1);
 }
 

@@ -159,6 +159,10 @@ def after_past(write):
           opset=23)
     write("Attention", "onnx_past_groups", {"q": r.f32(2, 3, 16), "k": r.f32(2, 3, 8), "v": r.f32(2, 3, 8), **past},
           {"is_causal": 1, "softcap": 1.5, "q_num_heads": 4, "kv_num_heads": 2}, 3, domain="", opset=23)
+    new = {x: r.f32(2, 3, 8) for x in "qkv"}
+    del past["mask"]
+    write("MultiHeadAttention", "causal_past_and_bias", {**new, "b": None, "mask": None, "bias": r.f32(1, 2, 3, 8), **past},
+          {**two, "unidirectional": 1}, 3)
 
 
 def write_all(write):

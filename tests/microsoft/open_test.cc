@@ -15,7 +15,8 @@
 namespace byoc::test {
 namespace {
 
-/// A dim of an input, and its size: S of new tokens, K of keys, P of tokens before, L of the mask.
+/// A dim of an input, and its size: S of new tokens, K of keys, P of tokens before, L and M of a
+/// mask or bias.
 struct OpenDim {
   const char *input, *size;
   int dim;
@@ -35,6 +36,15 @@ const std::vector<OpenDim> kSameTokens = {{"q", "S", 1}, {"k", "S", 1}, {"v", "S
 const std::vector<OpenDim> kHeadsAfterPast = {
     {"q", "S", 2}, {"k", "S", 2}, {"v", "S", 2}, {"past_k", "P", 2}, {"past_v", "P", 2}};
 
+const std::vector<OpenDim> kTokensAfterPast = {
+    {"q", "S", 1}, {"k", "S", 1}, {"v", "S", 1}, {"past_k", "P", 2}, {"past_v", "P", 2}};
+
+/// Adds masks whose sizes have names of their own, L and M, and follow from those of other inputs.
+std::vector<OpenDim> with(std::vector<OpenDim> masks, const std::vector<OpenDim>& others) {
+  masks.insert(masks.end(), others.begin(), others.end());
+  return masks;
+}
+
 const OpenCase kCases[] = {
     {"Attention/plain", kNewTokens},
     {"Attention/causal", kNewTokens},
@@ -44,6 +54,7 @@ const OpenCase kCases[] = {
     {"Attention/sizes", kNewTokens},
     {"Attention/causal_mask", {{"x", "S", 1}, {"mask", "S", 1}}},
     {"Attention/attention_bias", {{"x", "S", 1}, {"bias", "S", 2}, {"bias", "S", 3}}},
+    {"Attention/mask_of_rank_3", {{"x", "S", 1}, {"mask", "L", 1}, {"mask", "M", 2}}},
     {"Attention/past", kWithPast},
     {"Attention/past_causal", kWithPast},
     {"Attention/onnx_past", kHeadsAfterPast},
@@ -56,6 +67,12 @@ const OpenCase kCases[] = {
     {"MultiHeadAttention/past", kKeysAfterPast},
     {"MultiHeadAttention/causal_bias",
      {{"q", "S", 1}, {"k", "K", 1}, {"v", "K", 1}, {"bias", "S", 2}, {"bias", "K", 3}}},
+    {"MultiHeadAttention/mask", with({{"mask", "L", 1}}, kQueriesAndKeys)},
+    {"MultiHeadAttention/attention_bias",
+     with({{"bias", "L", 2}, {"bias", "M", 3}}, kQueriesAndKeys)},
+    {"MultiHeadAttention/past_and_mask", with({{"mask", "L", 1}}, kKeysAfterPast)},
+    {"MultiHeadAttention/causal_past_and_bias",
+     with({{"bias", "L", 2}, {"bias", "M", 3}}, kTokensAfterPast)},
     {"GroupQueryAttention/prompt", kSameTokens},
     {"GroupQueryAttention/both_directions", kSameTokens},
     {"GroupQueryAttention/window", kSameTokens},
@@ -92,7 +109,9 @@ TEST_P(OpenAttention, AgreesWithOnnxRuntime) {
   ImportOptions import;
   auto ranges = driver::parse_shapes({"S=1..64", "K=1..64", "P=1..64"});
   ASSERT_TRUE(ranges.ok());
-  for (const OpenDim& dim : one.dims) import.shapes[dim.size] = ranges->at(dim.size);
+  for (const OpenDim& dim : one.dims) {
+    if (ranges->contains(dim.size)) import.shapes[dim.size] = ranges->at(dim.size);
+  }
   Result<IRModule> module = import_onnx(folder.file("open.onnx"), all_ops(), import);
   ASSERT_TRUE(module.ok()) << module.status().to_string();
   Result<Executable> program =

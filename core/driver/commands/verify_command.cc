@@ -34,6 +34,20 @@ std::string outputs_text(const std::vector<ComparedValue>& outputs) {
   return out;
 }
 
+/// Returns how often a model with states ran, and the runs that began at zeros again.
+std::string states_text(const Verification& seen) {
+  if (seen.state_runs == 0) return "";
+  const char* runs = seen.state_runs == 1 ? " run" : " runs";
+  if (seen.began_again.empty()) return cat("     ", seen.state_runs, runs, " with states\n");
+  constexpr size_t kShown = 8;
+  std::string list;
+  for (size_t k = 0; k < std::min(seen.began_again.size(), kShown); ++k)
+    list += cat(k == 0 ? "" : ", ", seen.began_again[k]);
+  if (seen.began_again.size() > kShown) list += ", ...";
+  return cat("     ", seen.state_runs, runs, " with states, used up and at zeros again in ",
+             seen.began_again.size() == 1 ? "run " : "runs ", list, "\n");
+}
+
 std::string confirmation_text(const BadRegion& bad) {
   switch (bad.confirmation) {
     case Confirmation::kWrong:
@@ -181,16 +195,14 @@ Result<Verification> verify_shown(IRModule module, const VerifyRequest& request,
   CompileProgress progress(user_cancellation(), common);
   VerifyRequest shown = request;
   shown.doing = [&progress](std::string_view what) { progress.show(what); };
-  shown.outputs_compared = [&](const std::vector<ComparedValue>& outputs) {
+  shown.outputs_compared = [&](const Verification& seen) {
     progress.clear();
     std::string inputs =
         request.has_data_set() ? "" : cat(", inputs not given are random, seed ", request.seed);
     cli::print_text(cat(tuning_text(options.model), "against ", request.against, inputs, "\n",
-                        outputs_text(outputs)),
+                        outputs_text(seen.outputs), states_text(seen)),
                     common);
     if (!common.json) return;
-    Verification seen;
-    seen.outputs = outputs;
     Json json = json_of(seen, request.against);
     json["replay_folder"] = nullptr;
     json["interrupted"] = true;
@@ -301,8 +313,9 @@ cli::Command verify_command(const cli::CommonOptions& common) {
                  &request.inputs});
   all.push_back({"--seed", "N", "of the random inputs", &request.seed});
   all.push_back({"--steps", "N",
-                 "of a model with states: runs that are compared, each with the states of the one "
-                 "before (default 3)",
+                 "of a model with states: so many further runs are compared, each with the states "
+                 "that the one before left; the first begins at zeros, and so does one after the "
+                 "states are used up (default 3)",
                  &request.steps});
   all.push_back({"--tolerance", "X", kToleranceHelp, &request.tolerance});
   all.push_back({"-o,--output", "DIR",

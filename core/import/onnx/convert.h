@@ -101,6 +101,9 @@ class Graph {
   virtual std::optional<Ints> upper_bounds(ValueId value) = 0;
   /// Notes that the model reads the first `size` entries of `entries` of them.
   virtual void note_table(Dim size, int64_t entries) = 0;
+  /// Notes that a size that inputs have by a name of its own is `extent` in every run: where it is
+  /// not yet, the model is read again with `extent` in its place.
+  virtual void note_equal(Dim size, Dim extent) = 0;
   /// Returns what makes the elements of a value known while the model is read, as the help of an
   /// error: options that bind the inputs and sizes that they depend on; "" for a constant.
   virtual std::string cure(ValueId value) = 0;

@@ -251,6 +251,10 @@ ValueId GraphBuilder::make_sequence(Sequence sequence) {
 
 void GraphBuilder::note_table(Dim size, int64_t entries) { note_most(limits_, size, entries); }
 
+void GraphBuilder::note_equal(Dim size, Dim extent) {
+  byoc::onnx_import::note_equal(limits_, size, extent);
+}
+
 std::string GraphBuilder::cure(ValueId value) {
   if (!open_sizes_)
     return "give the values of the model's inputs that it depends on with --bind, and its open "

@@ -71,6 +71,7 @@ class GraphBuilder final : public Graph {
   std::optional<Dim> dim_of(ValueId value) override;
   std::string cure(ValueId value) override;
   void note_table(Dim size, int64_t entries) override;
+  void note_equal(Dim size, Dim extent) override;
 
  private:
   ValueId fail(Status status);

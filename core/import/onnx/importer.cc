@@ -37,11 +37,12 @@ bool reads_sequences(std::string_view op_type) {
 class Importer {
  public:
   Importer(const ModelFile& file, const std::string& path, const OpRegistry& ops,
-           const ImportOptions& options)
+           const ImportOptions& options, const SizeLimits& known)
       : model_(*file.model),
         proto_(*model_.mutable_graph()),
         folder_(path, file.file),
         options_(options),
+        known_(known),
         ops_(ops),
         scopes_(folder_, options) {}
 
@@ -103,6 +104,7 @@ class Importer {
       if (!is_default) inputs.push_back(&input);
     }
     BYOC_TRY(auto types, input_types(inputs, options_));
+    BYOC_TRY_STATUS(set_equal_sizes(known_, types));
     BYOC_CHECK(types.size() == inputs.size(), types.size(), " types, ", inputs.size(), " inputs");
     open_sizes_ = open_sizes(inputs, types);
     graph().set_inputs(open_sizes_);
@@ -293,6 +295,7 @@ class Importer {
   onnx::GraphProto& proto_;
   ExternalFolder folder_;
   const ImportOptions& options_;
+  const SizeLimits& known_;
   IRModule module_;
   const OpRegistry& ops_;
   Scopes scopes_;
@@ -309,6 +312,8 @@ class Importer {
 // not fit what they are added to.
 std::string limit_text(const std::string& size, const SizeLimit& limit) {
   std::string out;
+  if (!limit.equal.empty())
+    return cat("size ", size, " is ", limit.equal, ": attention has a mask or bias of this size");
   if (limit.least > 0)
     out = cat("size ", size, " is at least ", limit.least, ": the model does not fit smaller ones");
   if (limit.most == Dim::kUnbounded) return out;
@@ -323,11 +328,12 @@ Result<IRModule> import_limited(const std::string& path, const OpRegistry& ops,
   BYOC_TRY(ModelFile file, read_model_file(path));
   ImportOptions limited = options;
   for (const auto& [size, limit] : limits) {
+    if (!limit.equal.empty()) continue;
     const bool has_most = limit.most != Dim::kUnbounded;
     const int64_t least = has_most ? std::max<int64_t>(limit.least, 1) : limit.least;
     limited.shapes.try_emplace(size, std::vector{GivenSize(least, limit.most)});
   }
-  Importer importer(file, path, ops, limited);
+  Importer importer(file, path, ops, limited, limits);
   for (const auto& [size, limit] : limits) importer.warn(limit_text(size, limit));
   Result<IRModule> out = importer.run();
   for (const auto& [size, found] : importer.limits()) {
@@ -335,6 +341,7 @@ Result<IRModule> import_limited(const std::string& path, const OpRegistry& ops,
     limit.least = std::max(limit.least, found.least);
     if (found.most < limit.most) limit.has_table = found.has_table;
     limit.most = std::min(limit.most, found.most);
+    if (limit.equal.empty()) limit.equal = found.equal;
   }
   return out;
 }

@@ -275,7 +275,7 @@ std::string open_sizes(const std::vector<const onnx::ValueInfoProto*>& inputs,
     for (size_t d = 0; d < types[k].shape.size(); ++d) {
       const Dim dim = types[k].shape[d];
       whole += cat(d == 0 ? "" : "x", dim.is_static() ? dim.extent() : 1);
-      if (dim.is_static()) continue;
+      if (dim.is_static() || dim.is_expression()) continue;
       const std::string name = name_of_size(dims[static_cast<int>(d)]);
       if (name.empty()) has_unnamed = true;
       else add(cat(name, "=1"));

@@ -120,6 +120,16 @@ void note_most(SizeLimits& limits, Dim size, int64_t most) {
   known.most = std::min(known.most, most);
 }
 
+void note_equal(SizeLimits& limits, Dim size, Dim extent) {
+  if (size.is_static() || size.is_expression() || size.is_counted() || extent.is_counted()) return;
+  const std::vector<Dim> in = sizes_in(extent);
+  const bool is_within = size.min() <= extent.min() && extent.max() <= size.max();
+  if (!is_within || std::ranges::find(in, size) != in.end()) return;
+  SizeLimit& known = limits[size.name().str()];
+  if (known.equal.empty())
+    known.equal = extent.is_static() ? cat(extent.extent()) : extent.name().str();
+}
+
 void note_limits(SizeLimits& limits, const OpDef& op, const std::vector<TypeId>& types,
                  const Attrs& attrs) {
   const Refused refused{op, types, attrs};
@@ -139,6 +149,26 @@ void note_limits(SizeLimits& limits, const OpDef& op, const std::vector<TypeId>&
     if (limit.most < known.most) known.has_table = false;
     known.most = std::min(known.most, limit.most);
   }
+}
+
+Status set_equal_sizes(const SizeLimits& known, std::vector<TensorType>& types) {
+  std::vector<Dim> sizes;
+  for (const TensorType& type : types) {
+    for (Dim dim : type.shape)
+      if (!dim.is_static()) sizes.push_back(dim);
+  }
+  const auto equal = [&](Dim size) -> std::optional<Dim> {
+    const auto found = known.find(size.name().str());
+    if (found == known.end() || found->second.equal.empty()) return std::nullopt;
+    Result<Dim> extent = parse_dim_expression(found->second.equal, sizes);
+    return extent.ok() ? std::optional(*extent) : std::nullopt;
+  };
+  for (TensorType& type : types) {
+    for (Dim& dim : type.shape) {
+      BYOC_TRY(dim, with_sizes(dim, equal));
+    }
+  }
+  return {};
 }
 
 }  // namespace byoc::onnx_import

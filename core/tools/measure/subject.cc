@@ -7,6 +7,7 @@
 #include "core/tools/model/bindings.h"
 #include "core/tools/model/compare.h"
 #include "core/tools/model/execute.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/replay/region_limits.h"
 #include "core/tools/replay/run_replay.h"
 #include "core/tools/sizes/open_ranges.h"
@@ -21,6 +22,25 @@ Result<Compiled> timed_compile(F&& compile) {
   const uint64_t begin_ns = now_ns();
   BYOC_TRY(Executable executable, compile());
   return Compiled{std::move(executable), ns_since(begin_ns), {}};
+}
+
+/// Returns the numbers that inputs have for the open sizes of a program.
+SizeNumbers numbers_of(const Program& program, std::span<const Tensor> inputs) {
+  SizeNumbers out;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const std::vector<std::string>& open = program.inputs[k].type.open;
+    for (size_t d = 0; d < open.size(); ++d) out.emplace(open[d], inputs[k].spec().dims[d]);
+  }
+  return out;
+}
+
+/// Adds inputs for the sizes of a case to a program that was compiled for their numbers.
+Executable with_all_sizes(Executable executable, const ReplayCase& replay) {
+  Program& program = executable.program;
+  if (!program.sizes.empty()) return executable;
+  for (const auto& [size, number] : replay.sizes)
+    program.inputs.push_back({cat("size ", size), {DType::kU8, {number}}});
+  return executable;
 }
 
 /// Makes one Subject.
@@ -75,8 +95,11 @@ class Maker {
     BYOC_TRY(BuildOptions build_with, build_options(request_.model));
     const bool is_whole = request_.region.empty();  // a region has states as plain inputs
     BYOC_TRY(auto types, is_whole ? given_inputs(module) : entry_inputs(module));
+    BYOC_TRY(const auto states, state_inputs(module));
+    const auto bindings =
+        is_whole ? request_.inputs : with_counters_at_zero(states, request_.inputs);
     subject_.plugins = build_with.plugins;
-    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), request_.inputs,
+    BYOC_TRY(cli::RunInputs inputs, cli::inputs_of_run(types, entry_sizes(module), bindings,
                                                        request_.sizes, tensor_readers()));
     BYOC_TRY_STATUS(make_inputs(types, std::move(inputs)));
     if (request_.no_check) {
@@ -128,6 +151,7 @@ class Maker {
     }
     IRModule alone =
         module_calling(values.fused(), region->function, values.fused().function(region->function));
+    BYOC_TRY_STATUS(give_sizes(alone, values.sizes(), subject_.inputs));
     subject_.compile = [alone = std::move(alone),
                         build_with](uint32_t threads) -> Result<Compiled> {
       BuildOptions here = build_with;
@@ -155,6 +179,10 @@ class Maker {
                                 : "a compiled model holds no graph that a reference could run";
     subject_.plugins = runnable.plugins;
     const Program& program = runnable.executable.program;  // a region has states as plain inputs
+    if (!request_.region.empty()) {
+      const std::span states = std::span(program.inputs).subspan(program.run_inputs());
+      runnable.inputs.bindings = with_counters_at_zero(states, runnable.inputs.bindings);
+    }
     BYOC_TRY_STATUS(make_inputs(request_.region.empty() ? program.given() : program.inputs,
                                 std::move(runnable.inputs)));
     Executable executable = std::move(runnable.executable);
@@ -174,8 +202,16 @@ class Maker {
     BYOC_TRY(size_t index, find_region(request_.region, names));
     subject_.region = names[index];
     BYOC_TRY(Executable probe, inputs_of_step(executable, index));
-    BYOC_TRY(subject_.inputs, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
-    return one_step(executable, index);
+    BYOC_TRY(auto inputs, execute(std::move(probe), subject_.plugins, 1, subject_.inputs));
+    const SizeNumbers numbers = numbers_of(executable.program, subject_.inputs);
+    subject_.inputs = std::move(inputs);
+    Executable step = one_step(executable, index);
+    for (size_t k = subject_.inputs.size(); k < step.program.inputs.size(); ++k) {
+      const std::string& size = step.program.inputs[k].type.open.at(0);
+      BYOC_TRY(Tensor rows, Tensor::make({DType::kU8, {numbers.at(size)}}));
+      subject_.inputs.push_back(std::move(rows));
+    }
+    return step;
   }
 
   // ---- a folder of byoc dump
@@ -200,6 +236,10 @@ class Maker {
       subject_.input_types.push_back({input.name, input.tensor.spec()});
       subject_.sources.push_back({std::move(shown), "stored"});
     }
+    for (const auto& [size, number] : replay.sizes) {  // program_of adds an input for each
+      BYOC_TRY(Tensor rows, Tensor::make({DType::kU8, {number}}));
+      subject_.inputs.push_back(std::move(rows));
+    }
     for (const ReplayTensor& output : replay.outputs) {
       if (request_.no_check) break;
       BYOC_TRY(Tensor copy, output.tensor.copy());
@@ -211,7 +251,7 @@ class Maker {
       stored->threads = threads;
       return timed_compile([&]() -> Result<Executable> {
         BYOC_TRY(ReplayProgram program, compile_replay(*stored, *plugin, plugins));
-        if (program.executable) return std::move(*program.executable);
+        if (program.executable) return with_all_sizes(*std::move(program.executable), *stored);
         return failed(cat(plugin->id(), " takes nothing of it: ", program.facts.declined))
             .with_slug("replay-declined");
       });

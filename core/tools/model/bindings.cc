@@ -2,6 +2,7 @@
 #include "core/tools/model/bindings.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/import/onnx/file/tensor_file.h"
 #include "runtime/cli/command.h"
@@ -29,6 +30,16 @@ const std::function<Result<Tensor>(const std::string&)>* reader_for(
     if (text.ends_with(ending)) return &reader;
   }
   return nullptr;
+}
+
+Status given_twice(const std::string& name, const std::vector<GivenSize>& first,
+                   const std::vector<GivenSize>& second) {
+  Status status = cli::usage_error(cat("--shape names \"", name, "\" twice"));
+  if (first.size() != 1 || second.size() != 1 || first[0].is_number() == second[0].is_number())
+    return status;
+  return std::move(status).with_help(
+      cat("only byoc compile takes both, for one program of each; here give one of them: --shape ",
+          name, "=", first[0], " or --shape ", name, "=", second[0]));
 }
 
 Result<std::pair<std::string, BoundTensor>> parse_one(const std::string& text,
@@ -63,8 +74,8 @@ Result<GivenShapes> parse_shapes(const std::vector<std::string>& texts) {
         return cli::usage_error(cat("--shape: ", shape.status().message()))
             .with_help(shape.status().help());
       }
-      if (!shapes.insert(*shape).second)
-        return cli::usage_error(cat("--shape names \"", shape->first, "\" twice"));
+      const auto [first, is_new] = shapes.insert(*shape);
+      if (!is_new) return given_twice(shape->first, first->second, shape->second);
     }
   }
   return shapes;
@@ -98,6 +109,20 @@ IRModule signature_module(const std::vector<ModelInput>& inputs) {
 BoundTensor bound_tensor(const Tensor& tensor) {
   return {{tensor.spec().dtype, make_shape(tensor.spec().dims)},
           Buffer::copy({tensor.data(), tensor.size_bytes()})};
+}
+
+std::vector<std::string> with_counters_at_zero(std::span<const NamedTensor> states,
+                                               std::vector<std::string> bindings) {
+  std::vector<std::string> names;
+  for (const NamedTensor& state : states) names.push_back(state.name);
+  std::set<std::string> given;
+  for (const std::string& binding : bindings)
+    given.insert(cli::split_binding(binding, names).first);
+  for (const NamedTensor& state : states) {
+    const bool counts = state.type.dtype == DType::kI32 || state.type.dtype == DType::kI64;
+    if (counts && !given.contains(state.name)) bindings.push_back(cat(state.name, "=zeros"));
+  }
+  return bindings;
 }
 
 }  // namespace byoc::driver

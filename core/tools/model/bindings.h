@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Parses the arguments of --shape and --bind.
+// Parses the arguments of --shape, --bind and --input.
 #include <map>
 
 #include "byoc/import.h"
@@ -21,5 +21,9 @@ Result<std::map<std::string, BoundTensor>> parse_bindings(const std::vector<std:
 /// Returns a module with these inputs and no ops.
 IRModule signature_module(const std::vector<ModelInput>& inputs);
 BoundTensor bound_tensor(const Tensor& tensor);
+/// Returns `bindings`, and zeros for states of i32 and i64 that they have no value for: these count
+/// rows, from zero on in a first run, and random numbers would be beyond the rows.
+std::vector<std::string> with_counters_at_zero(std::span<const NamedTensor> states,
+                                               std::vector<std::string> bindings);
 
 }  // namespace byoc::driver

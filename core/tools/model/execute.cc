@@ -7,6 +7,7 @@
 
 #include "byoc/base/env.h"
 #include "runtime/session/guard_scope.h"
+#include "runtime/session/repeated_runs.h"
 
 namespace byoc::driver {
 
@@ -32,6 +33,12 @@ void fill_with_canary(Tensor& tensor) {
 
 Result<std::vector<Tensor>> execute(const Session& session, Context& context,
                                     std::span<const Tensor> inputs) {
+  RepeatedRuns once;
+  return execute(session, context, inputs, once);
+}
+
+Result<std::vector<Tensor>> execute(const Session& session, Context& context,
+                                    std::span<const Tensor> inputs, RepeatedRuns& runs) {
   std::vector<DLTensor> in, out;
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   BYOC_TRY(const std::vector<TensorSpec> types, session.output_types(in));
@@ -42,7 +49,7 @@ Result<std::vector<Tensor>> execute(const Session& session, Context& context,
   }
   for (Tensor& tensor : outputs) fill_with_canary(tensor);
   for (const Tensor& tensor : outputs) out.push_back(tensor.view());
-  BYOC_TRY_STATUS(session.run(context, in, out));
+  BYOC_TRY_STATUS(runs.run(session, context, in, out));
   for (size_t k = 0; k < outputs.size(); ++k) outputs[k].shrink(session.output_dims(context, k));
   return outputs;
 }

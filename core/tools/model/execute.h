@@ -5,11 +5,18 @@
 
 #include "byoc/runtime/session.h"
 
+namespace byoc {
+class RepeatedRuns;
+}
+
 namespace byoc::driver {
 
 /// Runs the session on `inputs` and returns the outputs, both in the program's order.
 Result<std::vector<Tensor>> execute(const Session& session, Context& context,
                                     std::span<const Tensor> inputs);
+/// Likewise as one of several runs, whose states may begin at zeros again.
+Result<std::vector<Tensor>> execute(const Session& session, Context& context,
+                                    std::span<const Tensor> inputs, RepeatedRuns& runs);
 /// Loads the program, runs it once per element of `runs`, whose sizes may differ, in one context,
 /// and unloads it. Returns the outputs of each run.
 Result<std::vector<std::vector<Tensor>>> execute_each(Executable executable,

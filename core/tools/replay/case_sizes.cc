@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "byoc/ir/dim.h"
 #include "byoc/ir/visit.h"
@@ -24,14 +25,27 @@ Result<Dim> dim_at(Dim dim, const SizeNumbers& numbers) {
   });
 }
 
+// Returns the open sizes of the functions that the entry calls, by name.
+std::map<Symbol, Dim> sizes_of_calls(const IRModule& module, const Function& entry) {
+  std::map<Symbol, Dim> out;
+  for (const Node& node : entry.nodes) {
+    const auto* invoke = std::get_if<Invoke>(&node.kind);
+    if (invoke == nullptr) continue;
+    for (Dim size : open_sizes(module, module.function(invoke->function)))
+      out.emplace(size.name(), size);
+  }
+  return out;
+}
+
 // Adds the sizes of a case to its program, each with an input that has it.
 void add_sizes(const ReplayCase& replay, const IRModule& module, Program& program) {
-  for (const OpenSize& size : entry_sizes(module)) {
-    if (!replay.sizes.contains(size.name)) continue;
-    TensorSpec spec{DType::kU8, {size.most}};
-    spec.open = {size.name};
-    program.inputs.push_back({cat("size ", size.name), std::move(spec)});
-    program.sizes.push_back(size);
+  for (Dim size : open_sizes(module, module.function(module.entry))) {
+    const std::string name = size.name().str();
+    if (!replay.sizes.contains(name)) continue;
+    TensorSpec spec{DType::kU8, {size.max()}};
+    spec.open = {name};
+    program.inputs.push_back({cat("size ", name), std::move(spec)});
+    program.sizes.push_back({name, size.min(), size.max()});
   }
 }
 
@@ -79,6 +93,28 @@ Result<TensorSpec> spec_at(TypeId type, const SizeNumbers& numbers) {
     BYOC_TRY(dim, dim_at(dim, numbers));
   }
   return program_type(out);
+}
+
+Status give_sizes(IRModule& module, const SizeNumbers& numbers, std::vector<Tensor>& inputs) {
+  const Function& entry = module.function(module.entry);
+  std::map<Symbol, Dim> added = sizes_of_calls(module, entry);
+  for (uint32_t k = 0; k < entry.num_params(); ++k) {
+    for (Dim dim : entry.nodes[k].types[0]->shape) {
+      if (is_open(dim) && !dim.is_expression()) added.erase(dim.name());
+    }
+  }
+  Rewriter rewriter(entry);
+  const auto params = static_cast<uint32_t>(entry.num_params());
+  for (uint32_t k = 0; k < params; ++k) rewriter.copy(k);
+  for (const auto& [name, size] : added) {
+    BYOC_TRY(Tensor rows, Tensor::make({DType::kU8, {numbers.at(name.str())}}));
+    inputs.push_back(std::move(rows));
+    rewriter.to().add_param(cat("size ", name), TensorType{DType::kU8, {size}});
+  }
+  for (uint32_t k = params; k < entry.nodes.size(); ++k) rewriter.copy(k);
+  Function function = std::move(rewriter).finish();
+  if (!added.empty()) module.functions[module.entry] = std::move(function);
+  return {};
 }
 
 Result<Executable> program_of(const ReplayCase& replay, CompileResult compiled) {

@@ -18,6 +18,12 @@ SizeNumbers usual_sizes(const IRModule& graph);
 /// "symbolic-shape" for a dim without a bound.
 Result<TensorSpec> spec_at(TypeId type, const SizeNumbers& numbers);
 
+/// Gives a part of a model its open sizes, which a run reads from inputs: for each size that no
+/// parameter of the entry has by itself, adds a parameter u8[T], which nothing reads, to the entry,
+/// and a tensor with the number of the size to `inputs`. `numbers` has all sizes of the model.
+/// Errors: those of Tensor::make.
+Status give_sizes(IRModule& module, const SizeNumbers& numbers, std::vector<Tensor>& inputs);
+
 /// Returns a program whose one step runs what was compiled of the case. A program of open sizes has
 /// an input more for each of them, u8[T], which no step reads: inputs of a region may have a size
 /// in expressions only, from which it does not follow.

@@ -46,16 +46,27 @@ Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module) {
   return out;
 }
 
-Result<std::vector<NamedTensor>> given_inputs(const IRModule& module) {
+namespace {
+/// Returns the inputs that are states, or the others.
+Result<std::vector<NamedTensor>> inputs_that(bool are_states, const IRModule& module) {
   BYOC_TRY(std::vector<NamedTensor> all, entry_inputs(module));
   BYOC_TRY(const auto states, states_of(module.function(module.entry)));
   std::set<uint32_t> kept;
   for (const StatePair& pair : states) kept.insert(pair.param);
   std::vector<NamedTensor> out;
   for (uint32_t k = 0; k < all.size(); ++k) {
-    if (!kept.contains(k)) out.push_back(std::move(all[k]));
+    if (kept.contains(k) == are_states) out.push_back(std::move(all[k]));
   }
   return out;
+}
+}  // namespace
+
+Result<std::vector<NamedTensor>> given_inputs(const IRModule& module) {
+  return inputs_that(false, module);
+}
+
+Result<std::vector<NamedTensor>> state_inputs(const IRModule& module) {
+  return inputs_that(true, module);
 }
 
 std::vector<OpenSize> entry_sizes(const IRModule& module) {

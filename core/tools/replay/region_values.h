@@ -53,6 +53,8 @@ BuildOptions all_by(const std::string& plugin, BuildOptions build);
 Result<std::vector<NamedTensor>> entry_inputs(const IRModule& module);
 /// Likewise without states, as a run gets them. Errors: also those of states_of.
 Result<std::vector<NamedTensor>> given_inputs(const IRModule& module);
+/// Returns the inputs that are states. Errors: as given_inputs.
+Result<std::vector<NamedTensor>> state_inputs(const IRModule& module);
 /// Returns the open sizes in the types of the entry's parameters, by name.
 std::vector<OpenSize> entry_sizes(const IRModule& module);
 /// Returns the index in `names` of a name or a number. Errors: slug "unknown-region", with the

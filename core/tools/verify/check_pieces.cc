@@ -7,6 +7,7 @@
 #include "byoc/pass/partition.h"
 #include "byoc/te/module.h"
 #include "core/tools/model/execute.h"
+#include "core/tools/replay/case_sizes.h"
 #include "core/tools/replay/region_limits.h"
 #include "core/tools/verify/sub_region.h"
 
@@ -113,7 +114,7 @@ class PieceChecker {
     IRModule module =
         with_all_regions_for(calls.module(values_.fused()), values_.reference_plugin());
     BYOC_TRY(module, inline_composites(std::move(module), {}, values_.reference()));
-    BYOC_TRY(auto outputs, execute_by(std::move(module), values_.reference(), inputs));
+    BYOC_TRY(auto outputs, execute_by(std::move(module), values_.reference(), std::move(inputs)));
     size_t next = 0;
     for (const auto& [region, results] : wanted) {
       for (ValueId value : results)
@@ -123,7 +124,8 @@ class PieceChecker {
   }
 
   Result<std::vector<Tensor>> execute_by(IRModule module, const PassContext& context,
-                                         const std::vector<Tensor>& inputs) const {
+                                         std::vector<Tensor> inputs) const {
+    BYOC_TRY_STATUS(give_sizes(module, values_.sizes(), inputs));
     BYOC_TRY(Executable executable, compile_regions(std::move(module), context));
     return execute(std::move(executable), context.plugins, context.threads, inputs);
   }
@@ -154,7 +156,7 @@ class PieceChecker {
     }
     const IRModule module = calls.module(values_.fused());
     BYOC_TRY(IRModule plain, inline_composites(module, {}, values_.reference()));
-    BYOC_TRY(auto got, execute_by(module, values_.ours(), inputs));
+    BYOC_TRY(auto got, execute_by(module, values_.ours(), std::move(inputs)));
     size_t next = 0;
     for (const Placed& piece : pieces_) {
       const std::vector<Limit> limits = part_limits(plain, piece.name, tolerance_);

@@ -103,11 +103,16 @@ class RegionReducer {
     return found->second;
   }
 
+  /// Adds tensors with open sizes to the inputs for the run.
   Result<std::vector<Tensor>> compile_and_run(IRModule module, const PassContext& context,
-                                              std::span<const Tensor> inputs) {
+                                              std::vector<Tensor>& inputs) {
     ++runs_;
+    const size_t given = inputs.size();
+    BYOC_TRY_STATUS(give_sizes(module, test_.sizes, inputs));
     BYOC_TRY(Executable executable, compile_regions(std::move(module), context));
-    return execute(std::move(executable), test_.plugins, test_.threads, inputs);
+    auto outputs = execute(std::move(executable), test_.plugins, test_.threads, inputs);
+    inputs.erase(inputs.begin() + static_cast<ptrdiff_t>(given), inputs.end());
+    return outputs;
   }
 
   SubRegion part(size_t first, size_t last) const {

@@ -4,6 +4,7 @@
 #include "byoc/compile.h"
 #include "byoc/runtime/tensor.h"
 #include "core/tools/model/compare.h"
+#include "core/tools/replay/case_sizes.h"
 
 namespace byoc::driver {
 
@@ -15,6 +16,7 @@ struct RegionTest {
   std::string reference_plugin;
   std::shared_ptr<const PluginSet> plugins;
   uint32_t threads = 1;
+  SizeNumbers sizes;  // at which the inputs were computed
   /// Returns the limits of the results of `region`, a part of the one that is reduced.
   std::function<Result<std::vector<Limit>>(const IRModule& module, Symbol region)> limits;
   /// Returns true when the reduced region is also wrong in a new process, in which nothing was

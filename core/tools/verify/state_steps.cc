@@ -6,6 +6,7 @@
 #include "core/tools/model/execute.h"
 #include "core/tools/replay/region_values.h"
 #include "core/tools/verify/output_limits.h"
+#include "runtime/session/repeated_runs.h"
 
 namespace byoc::driver {
 namespace {
@@ -16,7 +17,7 @@ class Steps {
  public:
   explicit Steps(const StateSteps& request) : request_(request) {}
 
-  Result<std::vector<ComparedValue>> run() {
+  Result<ComparedSteps> run() {
     BYOC_TRY(Executable ours, build(request_.model, request_.build));
     BYOC_TRY(auto right, build(request_.stateless, all_by(request_.reference, request_.build)));
     const uint32_t threads = request_.build.threads;
@@ -43,7 +44,13 @@ class Steps {
     BYOC_TRY(const Values before, states(context, &StateInfo::input));
     BYOC_TRY(std::vector<Tensor> inputs, reference_inputs(before));
     BYOC_TRY(std::vector<Tensor> given, given_inputs());
-    BYOC_TRY(std::vector<Tensor> outputs, execute(*ours_, context, given));
+    BYOC_TRY(std::vector<Tensor> outputs, execute(*ours_, context, given, runs_));
+    if (!runs_.used_up().ok()) {
+      BYOC_TRY_STATUS(check_used_up(inputs, step));
+      out_.began_again.push_back(step + 1);
+      BYOC_TRY(const Values zeros, zero_states());
+      BYOC_TRY(inputs, reference_inputs(zeros));
+    }
     BYOC_TRY(Values got, states(context, &StateInfo::output));
     for (size_t k = 0; k < outputs.size(); ++k)
       got.insert_or_assign(ours_->outputs()[k].name, std::move(outputs[k]));
@@ -54,10 +61,27 @@ class Steps {
                            request_.tolerance));
     for (size_t k = 0; k < right.size(); ++k) {
       const std::string& name = right_->outputs()[k].name;
-      out_.push_back(
+      out_.values.push_back(
           compare_value(cat(name, ", run ", step + 1), got.at(name), right[k], limits[k]));
     }
     return {};
+  }
+
+  /// States are used up only when the reference cannot run on them either.
+  Status check_used_up(std::span<const Tensor> inputs, uint32_t step) const {
+    BYOC_TRY(auto fresh, right_->make_context());
+    if (!execute(*right_, *fresh, inputs).ok()) return {};
+    return Status(runs_.used_up())
+        .at(cat("run ", step + 1, " with states, which ", request_.reference, " computes"));
+  }
+
+  Result<Values> zero_states() const {
+    Values out;
+    for (const StateInfo& state : ours_->states()) {
+      BYOC_TRY(Tensor tensor, Tensor::make(state.type));
+      out.emplace(state.input, std::move(tensor));
+    }
+    return out;
   }
 
   Result<std::vector<Tensor>> given_inputs() const {
@@ -85,13 +109,12 @@ class Steps {
 
   const StateSteps& request_;
   std::unique_ptr<Session> ours_, right_;
-  std::vector<ComparedValue> out_;
+  RepeatedRuns runs_;  // of ours
+  ComparedSteps out_;
 };
 
 }  // namespace
 
-Result<std::vector<ComparedValue>> compare_steps(const StateSteps& request) {
-  return Steps(request).run();
-}
+Result<ComparedSteps> compare_steps(const StateSteps& request) { return Steps(request).run(); }
 
 }  // namespace byoc::driver

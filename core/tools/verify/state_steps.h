@@ -17,10 +17,16 @@ struct StateSteps {
   double tolerance = -1;
 };
 
+/// The runs of a model with states.
+struct ComparedSteps {
+  std::vector<ComparedValue> values;  // outputs of all runs, and the states after them: "y, run 2"
+  std::vector<uint32_t> began_again;  // the runs, from 2 on, whose states were zeros again
+};
+
 /// Runs the model `steps` times in one context, whose states are zeros at first, each time with the
 /// same inputs. The reference computes each run anew, with the states that the run before left.
-/// Returns the outputs of all runs, and the states after them, as "y, run 2". Errors: those of
-/// compiling and running.
-Result<std::vector<ComparedValue>> compare_steps(const StateSteps& request);
+/// States that are used up, as a counter beyond the rows of a table, begin at zeros again. Errors:
+/// those of compiling and running, also of a run that the reference computes.
+Result<ComparedSteps> compare_steps(const StateSteps& request);
 
 }  // namespace byoc::driver

@@ -61,7 +61,7 @@ class Verifier {
       }
     }
     BYOC_TRY_STATUS(compare_states());
-    if (request_.outputs_compared) request_.outputs_compared(out_.outputs);
+    if (request_.outputs_compared) request_.outputs_compared(out_);
     BYOC_TRY_STATUS(compare_regions());
     return std::move(out_);
   }
@@ -99,8 +99,10 @@ class Verifier {
   /// Returns the inputs of each run: several where sizes are open that no input gives.
   Result<std::vector<std::vector<Tensor>>> inputs_of_runs(const Program& program) {
     const auto readers = tensor_readers();
+    BYOC_TRY(const auto states, state_inputs(stateful_));
+    const auto bindings = with_counters_at_zero(states, request_.inputs);
     auto bound = [&](const cli::RunSizes& run) {
-      return cli::inputs_of_run(program.inputs, program.sizes, request_.inputs, run, readers);
+      return cli::inputs_of_run(program.inputs, program.sizes, bindings, run, readers);
     };
     BYOC_TRY(const cli::RunInputs given, bound({}));
     std::vector<std::string> open;
@@ -141,10 +143,11 @@ class Verifier {
     const Function* entry = stateful_.find(stateful_.entry);
     if (entry == nullptr || !entry->attrs.has(kStateInputsAttr)) return {};
     doing(cat("running ", request_.steps, " times with states"));
-    BYOC_TRY(std::vector<ComparedValue> compared,
-             compare_steps({stateful_, module_, build_, out_.reference, inputs_, request_.steps,
-                            request_.tolerance}));
-    for (ComparedValue& value : compared) out_.outputs.push_back(std::move(value));
+    BYOC_TRY(ComparedSteps compared, compare_steps({stateful_, module_, build_, out_.reference,
+                                                    inputs_, request_.steps, request_.tolerance}));
+    for (ComparedValue& value : compared.values) out_.outputs.push_back(std::move(value));
+    out_.state_runs = request_.steps;
+    out_.began_again = std::move(compared.began_again);
     return {};
   }
 
@@ -312,6 +315,7 @@ class Verifier {
                     out_.reference,
                     build_.plugins,
                     build_.threads,
+                    values.sizes(),
                     [&](const IRModule& part, Symbol region) {
                       return limits_of_part(part, region, values.reference());
                     }};

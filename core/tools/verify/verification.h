@@ -15,18 +15,20 @@
 
 namespace byoc::driver {
 
+struct Verification;
+
 struct VerifyRequest {
   BuildOptions build;
   std::string against;      // a plugin's id, or a test_data_set folder
   bool is_default = false;  // `against` is reference_plugin(), also where a folder has its name
   std::vector<std::string> inputs;  // as --input
   uint64_t seed = 0;
-  uint32_t steps = 3;     // runs of a model with states
+  uint32_t steps = 3;     // runs of a model that hand its states on
   double tolerance = -1;  // relative to the largest value; -1: by dtype
   std::string program;    // the byoc command that runs the smallest piece again; empty: none
   std::function<void(std::string_view)> doing;  // called before work that takes time; may be empty
   /// Called when the outputs are compared, before the regions are; may be empty.
-  std::function<void(const std::vector<ComparedValue>&)> outputs_compared;
+  std::function<void(const Verification&)> outputs_compared;
   bool has_data_set() const;  // `against` is a folder
 };
 
@@ -47,6 +49,8 @@ struct Verification {
   std::string reference;               // the plugin that computed the right values between regions
   std::set<std::string> plugins;       // those that compiled a region
   std::vector<ComparedValue> outputs;  // of a program with open sizes "y, N=4", for each of `sizes`
+  uint32_t state_runs = 0;             // that handed states on; 0: the model has none
+  std::vector<uint32_t> began_again;   // ComparedSteps::began_again
   std::vector<std::string> sizes;      // "N=1, T=128"; empty: none is open
   std::vector<std::string> limited;    // CheckedSizes::limited
   std::string regions_at;              // one of `sizes`, at which the regions are compared

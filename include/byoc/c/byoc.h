@@ -54,7 +54,7 @@ BYOC_RUNTIME_API const char* byoc_error_message(const byoc_error* error);
 BYOC_RUNTIME_API const char* byoc_error_where(const byoc_error* error);
 /// Returns the next step for the user; "" when there is none.
 BYOC_RUNTIME_API const char* byoc_error_help(const byoc_error* error);
-/// Returns all of it, as the commands print it.
+/// Returns all of it, as the commands print it, without a newline at the end.
 BYOC_RUNTIME_API const char* byoc_error_text(const byoc_error* error);
 BYOC_RUNTIME_API void byoc_error_free(byoc_error* error);
 /// Frees a text that a function gave the caller.

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "core/measure/session/timed_session.h"
 #include "core/tools/measure/one_step.h"
+#include "support/faults.h"
 #include "support/paths.h"
 
 namespace byoc::test {
@@ -142,6 +143,31 @@ TEST(BenchCommand, TimesOneRegionByNameOrNumber) {
   Ran ran = byoc("bench " + model + kByA + " --region a_main_7" + kShort);
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("error[unknown-region]: no region \"a_main_7\"; did you mean"));
+}
+
+// Regions with the size in an expression of their input only, and in no input.
+TEST(BenchCommand, TimesRegionsWithoutAnInputOfTheirSize) {
+  Byoc byoc;
+  const std::string by = " --compiler sizes,json --plugin " + fault_path("sizes_none"),
+                    artifact = byoc.file("m.byoc");
+  for (const char* body :
+       {"%1 = concat(%0, %0) {axis=1}", R"(%1 = iota() {open_shape=["1<=T<=8"], to=f32})"}) {
+    const std::string model =
+        byoc.write("m.ir", cat("fn main(%x: f32[2,1<=T<=8,3]) {\n  %0 = relu(%x)\n  ", body,
+                               "\n  %2 = negative(%1)\n  return %0, %2\n}"));
+    ASSERT_EQ(byoc("compile " + model + by + " -o " + artifact).code, 0);
+    for (const std::string region : {"sizes_main_0", "json_main_0", "sizes_main_1"}) {
+      Ran ran = byoc("bench " + model + by + " --shape T=1..8 --region " + region + kShort);
+      EXPECT_EQ(ran.code, 0) << ran.err;
+      const bool is_checked = region != "json_main_0";
+      EXPECT_EQ(ran.out.find("outputs agree with json's") != std::string::npos, is_checked)
+          << region;
+      ran = byoc("bench " + artifact + " --plugin " + fault_path("sizes_none") +
+                 " --shape T=5 --region " + region + kShort);
+      EXPECT_EQ(ran.code, 0) << region << ran.err;
+      EXPECT_THAT(ran.out, HasSubstr("region " + region));
+    }
+  }
 }
 
 TEST(OneStep, GetsTheValuesThatTheWholeProgramGivesIt) {

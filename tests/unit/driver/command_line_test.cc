@@ -6,6 +6,7 @@ namespace byoc::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(CommandLine, WantsACommand) {
@@ -34,6 +35,27 @@ TEST(CommandLine, RefusesOptimisationLevelsThatDoNotExist) {
     EXPECT_THAT(ran.err, HasSubstr("-O is 0 to 2, not ")) << level;
   }
   EXPECT_THAT(Byoc()("print --help").out, testing::Not(HasSubstr("3 faster numerics")));
+}
+
+TEST(CommandLine, NamesTheCureForARangeAndANumberOfOneSize) {
+  const Byoc byoc;
+  const std::string model =
+      byoc.write("m.ir", "fn main(%x: f32[T,4]) { %0 = relu(%x)  return %0 }");
+  const std::string both = " " + model + " --shape T=1..8 --shape T=1";
+  for (const std::string command :
+       {"opt", "print", "partition", "explain", "run", "bench", "verify", "dump -o regions",
+        "place", "report -o page.html", "tune --log tuning.jsonl"}) {
+    const Ran ran = byoc(command + both);
+    EXPECT_EQ(ran.code, 2) << command;
+    EXPECT_THAT(ran.err, HasSubstr("--shape names \"T\" twice")) << command;
+    EXPECT_THAT(ran.err, HasSubstr("help: only byoc compile takes both, for one program of each; "
+                                   "here give one of them: --shape T=1..8 or --shape T=1\n"))
+        << command;
+  }
+  const Json compiled = byoc.json("compile" + both + " --compiler json -o " + byoc.file("m.byoc"));
+  EXPECT_EQ(compiled["sizes"].size(), 2u);
+  EXPECT_THAT(byoc("print " + model + " --shape T=1 --shape T=2").err,
+              Not(HasSubstr("only byoc compile")));
 }
 
 TEST(CommandLine, TakesOptionsBeforeAndAfterTheCommand) {

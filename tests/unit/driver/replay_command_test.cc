@@ -6,6 +6,7 @@
 
 #include "byoc/runtime/tensor.h"
 #include "command.h"
+#include "support/faults.h"
 #include "support/paths.h"
 
 namespace byoc::test {
@@ -94,6 +95,32 @@ TEST(ReplayCommand, RegionsOfOpenSizesComeBackRight) {
   }
   ran = byoc("replay " + folder + plugin("a"));
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+}
+
+TEST(ReplayCommand, ARegionWithoutInputsHasItsOpenSize) {
+  Byoc byoc;
+  const std::string model = byoc.write("open.ir", R"(fn main(%x: f32[1<=T<=8]) {
+  %0 = relu(%x)
+  %1 = iota() {open_shape=["1<=T<=8"], to=f32}
+  %2 = negative(%1)
+  return %0, %2
+})");
+  const std::string by = " --compiler sizes,json --plugin " + fault_path("sizes_none"),
+                    folder = byoc.file("region");
+  Ran ran =
+      byoc("dump " + model + by + " --input x=f32[5]=1,2,3,4,5 --region json_main_0 -o " + folder);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ran = byoc("replay " + folder);
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("f32[5]"));
+  const std::string bench = "bench " + folder + " --warmup 0 --min-time 0.02 --rounds 2";
+  EXPECT_EQ(byoc(bench).code, 0) << byoc(bench).err;
+  // Another plugin gets numbers for the sizes of inputs.
+  const std::string relu = byoc.file("relu");
+  ran = byoc("dump " + model + by + " --input x=f32[5]=1,2,3,4,5 --region sizes_main_0 -o " + relu);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ran = byoc("bench " + relu + plugin("a") + " --compiler a --warmup 0 --min-time 0.02 --rounds 2");
+  EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 TEST(ReplayCommand, AnotherPluginIsShownTheOps) {

@@ -8,6 +8,7 @@
 #include "core/import/onnx/file/tensor_file.h"
 #include "core/tools/verify/reduce_region.h"
 #include "support/busy_neighbours.h"
+#include "support/faults.h"
 #include "support/paths.h"
 
 namespace byoc::test {
@@ -168,6 +169,22 @@ TEST(VerifyCommand, ReducesAMismatchToTheOpThatIsWrong) {
   EXPECT_THAT(ran.out, HasSubstr("smallest piece that is wrong by itself (5 -> 1 nodes"));
   EXPECT_THAT(ran.out, HasSubstr("runs, wrong in a new process too):"));
   EXPECT_THAT(ran.out, HasSubstr("\n  tanh \"c\"\nwrote " + byoc.file("piece") + "/ "));
+}
+
+/// The wrong region has its open size in an expression only, from which the number does not follow.
+TEST(VerifyCommand, ReducesARegionWithoutAnInputOfItsSize) {
+  Byoc byoc;
+  const std::string model = byoc.write("m.ir", R"(fn main(%x: f32[2,1<=T<=8,3]) {
+  %0 = concat(%x, %x) {axis=1}
+  %1 = negative(%0) loc("wrong")
+  return %1
+})");
+  const Json json = byoc.json("verify " + model + " --compiler sizes,json --plugin " +
+                              fault_path("sizes_least") + " -o " + byoc.file("piece"));
+  EXPECT_EQ(json["passed"], false);
+  ASSERT_TRUE(json["bad_region"].is_object()) << json.dump();
+  EXPECT_EQ(json["bad_region"]["smallest"][0]["name"], "wrong");
+  EXPECT_EQ(json["bad_region"]["confirmed"], true);
 }
 
 /// tanh alone is wrong in the process that has run the whole region, and right in any other.

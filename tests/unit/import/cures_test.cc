@@ -109,6 +109,39 @@ TEST(Cures, ASizeWithoutABoundIsAtMostTheTableThatItReads) {
   EXPECT_ERROR(positions().import(larger), "op-shape", "do not broadcast");
 }
 
+/// Attention of S tokens to P before and themselves. The keys of the bias have a name of their own.
+OnnxModel bias_of_own_size() {
+  OnnxModel model(21);
+  for (const char* name : {"q", "k", "v"}) model.input(name, {"B", "S", 8});
+  for (const char* name : {"pk", "pv"}) model.input(name, {"B", 2, "P", 4});
+  model.input("bias", {1, 2, "S", "PS"}).output("y");
+  model.set_opset("com.microsoft", 1);
+  onnx::NodeProto& node = model.node(
+      "MultiHeadAttention", {"q", "k", "v", "", "", "bias", "pk", "pv"}, {"y"}, "attention");
+  node.set_domain("com.microsoft");
+  set(node, "num_heads", 2);
+  return model;
+}
+
+TEST(Cures, ABiasOfAttentionHasAColumnPerKey) {
+  auto module = bias_of_own_size().import();
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const Function& main = module->function("main");
+  EXPECT_EQ(cat(*main.nodes[5].types[0]), "f32[1,2,S,(P+S : P, S)]");
+  EXPECT_THAT(main.attrs.strings("import_warnings"),
+              testing::ElementsAre("size PS is P+S: attention has a mask or bias of this size"));
+}
+
+TEST(Cures, BoundsOfABiasAreThoseOfItsKeysOrAnError) {
+  ImportOptions bounds{.shapes = {{"S", {GivenSize(1, 4)}}, {"P", {GivenSize(0, 4)}}}};
+  bounds.shapes["PS"] = {GivenSize(1, 8)};
+  EXPECT_EQ(help_of(bias_of_own_size(), bounds), "accepted");
+  bounds.shapes["PS"] = {GivenSize(1, 7)};
+  EXPECT_ERROR(bias_of_own_size().import(bounds), "op-shape", "do not broadcast before");
+  const ImportOptions numbers{.shapes = {{"S", {2}}, {"P", {3}}}};
+  EXPECT_EQ(help_of(bias_of_own_size(), numbers), "accepted");
+}
+
 /// Two convolutions of 5 x 3 with a stride of 2 and no padding, of images of every size.
 OnnxModel windows() {
   OnnxModel model(13);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // States in the commands compile, run and verify. Values are sums worked out by hand.
+#include "support/faults.h"
 #include "unit/driver/command.h"
 
 namespace byoc::test {
@@ -121,6 +122,58 @@ TEST_F(RunningSum, VerifyComparesSeveralRuns) {
   EXPECT_THAT(names, testing::ElementsAre("present", "twice", "present, run 1", "twice, run 1",
                                           "present, run 2", "twice, run 2", "present, run 3",
                                           "twice, run 3", "present, run 4", "twice, run 4"));
+}
+
+// Reads a row of a table by a counter, which leaves the table after `rows` runs.
+std::string counter_into(int rows) {
+  std::string table;
+  for (int k = 0; k < rows; ++k) table += cat(k == 0 ? "" : ",", 10 * (k + 1), ".0");
+  return cat(R"(fn main(%n: i64[1]) {output_names=["next","y"]} {
+  %one = const([1]) : i64[1]
+  %table = const([)",
+             table, "]) : f32[", rows, R"(]
+  %next = add(%n, %one)
+  %y = gather(%table, %n) {axis=0}
+  return %next, %y
+})");
+}
+
+TEST(UsedUpStates, BeginAtZerosAgainInVerify) {
+  const Byoc byoc;
+  const std::vector<std::tuple<int, int, Json, std::string>> cases = {
+      {1, 1, Json::array(), "     1 run with states\n"},
+      {1, 3, Json::array({2, 3}),
+       "     3 runs with states, used up and at zeros again in runs 2, 3\n"},
+      {2, 3, Json::array({3}), "     3 runs with states, used up and at zeros again in run 3\n"},
+      {3, 3, Json::array(), "     3 runs with states\n"},
+      {4, 6, Json::array({5}), "     6 runs with states, used up and at zeros again in run 5\n"}};
+  for (const auto& [rows, steps, again, text] : cases) {
+    const std::string line = cat("verify ", byoc.write("counter.ir", counter_into(rows)),
+                                 " --state n=next --compiler json --steps ", steps);
+    const Json verified = byoc.json(line);
+    EXPECT_EQ(verified["passed"], true) << line;
+    EXPECT_EQ(verified["states"].dump(), Json({{"runs", steps}, {"began_again", again}}).dump());
+    EXPECT_EQ(verified["outputs"].size(), 2u * (1 + steps)) << line;
+    EXPECT_THAT(byoc(line).out, HasSubstr(text));
+  }
+}
+
+// The second run from zeros reads -1, where this plugin fails and the reference does not.
+TEST(UsedUpStates, AreUsedUpForTheReferenceToo) {
+  const Byoc byoc;
+  const std::string model =
+      byoc.write("down.ir", R"(fn main(%past: f32[4]) {output_names=["next","y"]} {
+  %one = const(1.0) : f32[]
+  %0 = subtract(%past, %one)
+  %1 = relu(%past)
+  return %0, %1
+})");
+  const Ran ran = byoc("verify " + model + " --state past=next --input past=1 --plugin " +
+                       fault_path("faulty_none") +
+                       " --compiler faulty,json --plugin-option faulty.fault=run-negative");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("the kernel panicked"));
+  EXPECT_THAT(ran.err, HasSubstr("run 2 with states, which json computes"));
 }
 
 TEST_F(RunningSum, TextsMayDeclareTheStates) {

@@ -47,6 +47,17 @@ const std::vector<Model> kStateful = {
   return %next, %y
 })",
      " --state n=next", 12, " --input x=1,2"},
+    // Reads the only row of a table: the second run from zeros is refused, and so is a random n.
+    {"one_row",
+     R"(fn main(%x: f32[2], %n: i64[1]) {output_names=["next","y"]} {
+  %one = const([1]) : i64[1]
+  %table = const([10.0]) : f32[1]
+  %next = add(%n, %one)
+  %row = gather(%table, %n) {axis=0}
+  %y = add(%x, %row)
+  return %next, %y
+})",
+     " --state n=next", 12, " --input x=1,2"},
     // Rounds, so that the limits of outputs are computed by further runs of the reference.
     {"rounded",
      R"(fn main(%x: f32[4], %past: i8[4]) {output_names=["present","y"]} {

@@ -19,6 +19,12 @@ Result<ValueId> product_of_heads(Graph& graph, ValueId a, ValueId b) {
   return product_of_groups(graph, a, b);
 }
 
+// Notes that a dim of a mask or bias is the length of q or k in every run.
+void note_extent(Graph& graph, ValueId value, size_t dim, ValueId head) {
+  const Shape& heads = graph.type(head).shape;
+  if (heads.size() == 4) graph.note_equal(graph.type(value).shape[dim], heads[2]);
+}
+
 ValueId bias_where(Graph& graph, ValueId allowed, double filter, DType dtype) {
   return graph.call("where", {allowed, graph.scalar(dtype, 0), graph.scalar(dtype, filter)});
 }
@@ -111,7 +117,7 @@ Converted projected_attention(Graph& graph, const OnnxNode& node, ValueId all,
     BYOC_TRY(ValueId causal, causal_bias(graph, heads));
     join_bias(graph, how.bias, causal);
   }
-  if (Value bias = graph.optional_input(places.bias)) join_bias(graph, how.bias, *bias);
+  if (Value bias = graph.optional_input(places.bias)) join_given(graph, how.bias, *bias, heads);
   BYOC_TRY(Attended result, attended(graph, heads, how));
   BYOC_TRY(ValueId y, joined_heads(graph, result.y));
   std::vector<ValueId> outputs{y};
@@ -141,19 +147,6 @@ constexpr Row kAttentionRows[] = {
 };
 
 }  // namespace
-
-Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const TensorType& type = graph.type(value);
-  if (dim >= type.shape.size()) return invalid(cat(name, " has too few dims, it is ", type));
-  if (type.shape[dim].is_static()) return type.shape[dim].extent();
-  return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type));
-}
-
-Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const TensorType& type = graph.type(value);
-  if (dim < type.shape.size() && !type.shape[dim].is_counted()) return type.shape[dim];
-  return known_extent(graph, value, dim, name).status();
-}
 
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name) {
   BYOC_TRY(int64_t width, known_extent(graph, x, 2, name));
@@ -201,6 +194,8 @@ Result<ValueId> mask_bias(Graph& graph, const Mask& mask, const Qkv& heads) {
   if (rank != 2 && rank != 3)
     return unimplemented(
         cat(mask.name, " is ", graph.type(mask.mask), ", only ranks 1 to 3 are supported"));
+  if (rank == 3) note_extent(graph, mask.mask, 1, heads.q);
+  note_extent(graph, mask.mask, rank - 1, heads.k);
   ValueId allowed =
       graph.call("greater", {mask.mask, graph.scalar(graph.type(mask.mask).dtype, 0)});
   allowed = unsqueezed(graph, allowed, rank == 2 ? Ints{1, 2} : Ints{1});
@@ -220,6 +215,14 @@ Result<ValueId> causal_bias(Graph& graph, const Qkv& heads) {
 
 void join_bias(Graph& graph, Value& all, ValueId more) {
   all = all ? add(graph, *all, more) : more;
+}
+
+void join_given(Graph& graph, Value& all, ValueId bias, const Qkv& heads) {
+  if (graph.rank(bias) == 4) {
+    note_extent(graph, bias, 2, heads.q);
+    note_extent(graph, bias, 3, heads.k);
+  }
+  join_bias(graph, all, bias);
 }
 
 std::span<const Row> microsoft_attention_rows() { return kAttentionRows; }

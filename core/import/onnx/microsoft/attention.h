@@ -22,10 +22,6 @@ struct Attended {
   ValueId y, scores, probabilities;  // [n, h, s, e], [n, h, s, t]
 };
 
-/// Returns the extent of a dim of `name`. Errors: kUnimplemented when it is not known.
-Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char* name);
-/// Returns a dim of `name`, which is static or open. Errors: likewise for a counted one.
-Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name);
 /// Reshapes [n, length, heads * size] to [n, heads, length, size].
 Result<ValueId> heads_of(Graph& graph, ValueId x, int64_t heads, const char* name);
 /// Reshapes [n, heads, length, size] to [n, length, heads * size].
@@ -46,5 +42,8 @@ Result<ValueId> mask_bias(Graph& graph, const Mask& mask, const Qkv& heads);
 Result<ValueId> causal_bias(Graph& graph, const Qkv& heads);
 /// Adds a bias to those before it.
 void join_bias(Graph& graph, Value& all, ValueId more);
+/// Adds the bias [n, h, s, t] of the model, whose n and h may be 1. Its s and t may have names of
+/// their own.
+void join_given(Graph& graph, Value& all, ValueId bias, const Qkv& heads);
 
 }  // namespace byoc::onnx_import

@@ -17,14 +17,18 @@ struct Blocks {
 Result<Blocks> read_blocks(const OnnxNode& node) {
   Blocks blocks{node.i("K", 0), node.i("N", 0), node.i("block_size", 0), node.i("bits", 4)};
   if (blocks.bits != 2 && blocks.bits != 4 && blocks.bits != 8)
-    return unimplemented(cat("bits is ", blocks.bits, ", only 2, 4 and 8 are supported"));
+    return unimplemented(cat("bits is ", blocks.bits, ", only 2, 4 and 8 are supported"))
+        .with_help("quantise the weights to 2, 4 or 8 bits");
   if (blocks.k < 1 || blocks.n < 1 || blocks.size < 16 || (blocks.size & (blocks.size - 1)) != 0)
     return invalid(cat("K is ", blocks.k, ", N ", blocks.n, " and block_size ", blocks.size,
                        ", expected positive ones and a power of 2 from 16 on"));
   if (int64_t packed = node.i("weight_prepacked", 0))
     return unimplemented(
-        cat("weight_prepacked is ", packed, ", a layout of one kind of graphics processor"));
-  if (node.has_input(4)) return unimplemented("its input g_idx is not supported");
+               cat("weight_prepacked is ", packed, ", a layout of one kind of graphics processor"))
+        .with_help("use the model as the quantizer wrote it, before the weights were packed");
+  if (node.has_input(4))
+    return unimplemented("its input g_idx, the group of each row of B, is not supported")
+        .with_help("quantise the weights in their own order: GPTQ without act_order (desc_act)");
   return blocks;
 }
 

@@ -66,7 +66,7 @@ Converted multi_head_attention(Graph& graph, const OnnxNode& node) {
     BYOC_TRY(ValueId causal, causal_bias(graph, heads));
     join_bias(graph, how.bias, causal);
   }
-  if (Value bias = graph.optional_input(5)) join_bias(graph, how.bias, *bias);
+  if (Value bias = graph.optional_input(5)) join_given(graph, how.bias, *bias, heads);
   BYOC_TRY(Attended result, attended(graph, heads, how));
   BYOC_TRY(ValueId y, joined_heads(graph, result.y));
   std::vector<ValueId> outputs{y, heads.k, heads.v, result.scores};

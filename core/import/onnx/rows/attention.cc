@@ -21,23 +21,9 @@ struct Heads {
   bool are_packed = false;     // in the model they have rank 3, [n, length, heads * size]
 };
 
-Result<int64_t> known(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const TensorType& type = graph.type(value);
-  if (type.shape[dim].is_static()) return type.shape[dim].extent();
-  return unimplemented(cat("dim ", dim, " of ", name, " must be known, ", name, " is ", type))
-      .with_help("give the sizes with --shape");
-}
-
-// Returns a dim that is static or open.
-Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
-  const Dim extent = graph.type(value).shape[dim];
-  if (!extent.is_counted()) return extent;
-  return known(graph, value, dim, name).status();
-}
-
 // Reshapes [n, length, heads * size] to [n, heads, length, size].
 Result<ValueId> split_heads(Graph& graph, ValueId x, int64_t heads, const char* name) {
-  BYOC_TRY(int64_t width, known(graph, x, 2, name));
+  BYOC_TRY(int64_t width, known_extent(graph, x, 2, name));
   if (heads < 1 || width % heads != 0)
     return invalid(cat(name, " is ", graph.type(x), ", its last dim does not divide into ", heads,
                        " heads (q_num_heads, kv_num_heads)"));
@@ -77,12 +63,12 @@ Result<Heads> read_heads(Graph& graph, const OnnxNode& node) {
   BYOC_TRY(heads.k, with_past(graph, heads.k, graph.optional_input(4)));
   BYOC_TRY(heads.v, with_past(graph, heads.v, graph.optional_input(5)));
   heads.past = graph.optional_input(4);
-  BYOC_TRY(heads.h, known(graph, heads.q, 1, "Q"));
+  BYOC_TRY(heads.h, known_extent(graph, heads.q, 1, "Q"));
   BYOC_TRY(heads.s, run_extent(graph, heads.q, 2, "Q"));
-  BYOC_TRY(heads.d, known(graph, heads.q, 3, "Q"));
-  BYOC_TRY(heads.g, known(graph, heads.k, 1, "K"));
+  BYOC_TRY(heads.d, known_extent(graph, heads.q, 3, "Q"));
+  BYOC_TRY(heads.g, known_extent(graph, heads.k, 1, "K"));
   BYOC_TRY(heads.t, run_extent(graph, heads.k, 2, "K"));
-  BYOC_TRY(heads.e, known(graph, heads.v, 3, "V"));
+  BYOC_TRY(heads.e, known_extent(graph, heads.v, 3, "V"));
   BYOC_TRY_STATUS(check_heads(graph, heads));
   return heads;
 }
@@ -341,7 +327,7 @@ Converted rotary_embedding(Graph& graph, const OnnxNode& node) {
   ValueId x = graph.input(0);
   size_t rank = graph.rank(x);
   if (rank != 3 && rank != 4) return invalid(cat("X must have rank 3 or 4, it is ", graph.type(x)));
-  BYOC_TRY(int64_t width, known(graph, x, rank - 1, "X"));
+  BYOC_TRY(int64_t width, known_extent(graph, x, rank - 1, "X"));
   int64_t heads = node.i("num_heads", 0), size = width;
   if (rank == 3) {  // [n, s, heads * size]; the heads become dim 2, instead of 1
     if (heads < 1 || width % heads != 0)

@@ -50,6 +50,19 @@ inline ValueId in_range(Graph& graph, ValueId x, Dim size, int64_t more, const s
   const int64_t end = std::max<int64_t>(size.extent() + more, 0);
   return graph.call("check_range", {x}, {{"end", end}, {"of", of}});
 }
+/// Returns the extent of a dim of `name`. Errors: kUnimplemented when it is not known.
+inline Result<int64_t> known_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
+  const TensorType& type = graph.type(value);
+  if (dim >= type.shape.size()) return invalid(cat(name, " has too few dims, it is ", type));
+  if (type.shape[dim].is_static()) return type.shape[dim].extent();
+  return unimplemented(cat("dim ", dim, " of ", name, " must be known, it is ", type));
+}
+/// Returns a dim of `name`, which is static or open. Errors: likewise for a counted one.
+inline Result<Dim> run_extent(Graph& graph, ValueId value, size_t dim, const char* name) {
+  const TensorType& type = graph.type(value);
+  if (dim < type.shape.size() && !type.shape[dim].is_counted()) return type.shape[dim];
+  return known_extent(graph, value, dim, name).status();
+}
 /// Returns 0, 1, ... n - 1 as i64.
 inline ValueId counted(Graph& graph, int64_t n) {
   Ints values(static_cast<size_t>(n));

@@ -26,25 +26,52 @@ struct Maker {
   Tensor many() const;
 
  private:
-  Tensor row_sums() const;
-  Expr group_sum(const Exprs& i, const Expr& group) const;
+  Tensor growth() const;
+  Tensor bounded(const Tensor& grown) const;
+  Tensor sums_of(const Tensor& x) const;
+  Expr group_sum(const Tensor& x, const Exprs& i, const Expr& group) const;
 };
 
-// Returns the sums of the rows' elements in each group, for zero points.
-Tensor Maker::row_sums() const {
+// Sums of up to 32 elements times 255 are finite where elements are below kLarge, or less by kLess.
+constexpr double kLarge = 0x1p100, kLess = 0x1p-16;
+
+// Returns for each group the factor of its sum: 1, but 1 / kLess where an element is large. A sum
+// before its scale would be infinite there, and the result is not.
+Tensor Maker::growth() const {
+  const int64_t group = matrix.group();
+  return builder.compute("growth", rows.shape(matrix.whole() / group), [&](const Exprs& i) {
+    Expr largest;
+    for (int64_t t = 0; t < group; ++t) {
+      const Expr x = te::unary(te::UnaryOp::kAbs, rows.at(i, i.back() * group + t));
+      largest = t == 0 ? x : te::max(largest, x);
+    }
+    return te::select(f32(kLarge) < largest, f32(1 / kLess), f32(1));
+  });
+}
+
+// Returns the rows, less by kLess in the groups that grow again.
+Tensor Maker::bounded(const Tensor& grown) const {
+  return builder.compute("bounded_rows", rows.shape(matrix.whole()), [&](const Exprs& i) {
+    const Expr factor = grown(with_last(i, floor_div(i.back(), matrix.group())));
+    return rows.at(i, i.back()) * te::select(f32(1) < factor, f32(kLess), f32(1));
+  });
+}
+
+// Returns the sums of the elements in each group, for zero points.
+Tensor Maker::sums_of(const Tensor& x) const {
   const int64_t group = matrix.group();
   return builder.compute("row_sums", rows.shape(matrix.whole() / group), [&](const Exprs& i) {
     Expr out;
     for (int64_t t = 0; t < group; ++t) {
-      const Expr x = rows.at(i, i.back() * group + t);
-      out = t == 0 ? x : out + x;
+      const Expr element = x(with_last(i, i.back() * group + t));
+      out = t == 0 ? element : out + element;
     }
     return out;
   });
 }
 
 // Returns the sum of a group's products. Chains of eight do not wait for each other.
-Expr Maker::group_sum(const Exprs& i, const Expr& group) const {
+Expr Maker::group_sum(const Tensor& x, const Exprs& i, const Expr& group) const {
   const Expr panel = floor_div(i.back(), matrix.columns), c = floor_mod(i.back(), matrix.columns);
   const int64_t words = matrix.group() / kEntries;
   Expr out;
@@ -52,7 +79,10 @@ Expr Maker::group_sum(const Exprs& i, const Expr& group) const {
     const Expr q = group * words + word;
     Expr chain;
     for (int64_t t = 0; t < kEntries; ++t) {
-      const Expr product = rows.at(i, q * kEntries + t) * panels.entry(panel, q, t, c);
+      const Expr own = q * kEntries + t;
+      const Expr element = x.is_empty() ? rows.at(i, own) : x(with_last(i, own));
+      const Expr product = element * (panels.joins_zero() ? panels.number(panel, q, t, c)
+                                                          : panels.entry(panel, q, t, c));
       chain = t == 0 ? product : chain + product;
     }
     out = word == 0 ? chain : out + chain;
@@ -63,22 +93,21 @@ Expr Maker::group_sum(const Exprs& i, const Expr& group) const {
 // Sums of one row: a group is summed before it is scaled.
 Tensor Maker::one() const {
   const int64_t group = matrix.group();
-  Tensor sums;
-  if (panels.has_zero()) sums = row_sums();
+  Tensor grown, x, sums;
+  if (matrix.block > 0) grown = growth(), x = bounded(grown);
+  if (panels.has_zero() && !panels.joins_zero()) sums = sums_of(x);
   return builder.reduce("product", rows.shape(matrix.n), {matrix.whole() / group},
                         te::sum_of(DType::kF32), [&](const Exprs& i, const Exprs& r) {
-                          Expr out = group_sum(i, r[0]);
+                          Expr out = group_sum(x, i, r[0]);
                           if (matrix.block == 0) return out;
                           const Expr panel = floor_div(i.back(), matrix.columns),
                                      c = floor_mod(i.back(), matrix.columns);
                           const int64_t per_block = matrix.block / group;
                           const Expr block = per_block == 1 ? r[0] : floor_div(r[0], per_block);
-                          if (!sums.is_empty()) {
-                            Exprs row = i;
-                            row.back() = r[0];
-                            out = out - sums(row) * panels.zero(panel, block, c);
-                          }
-                          return out * panels.scale(panel, block, c);
+                          const Exprs own = with_last(i, r[0]);
+                          if (!sums.is_empty())
+                            out = out - sums(own) * panels.zero(panel, block, c);
+                          return out * panels.scale(panel, block, c) * grown(own);
                         });
 }
 
@@ -123,7 +152,7 @@ te::Strategy strategy_of(const Matrix& matrix, int64_t rows, bool is_exact) {
     const Tensor x = is_float ? rounded_rows(builder, in[0], matrix) : in[0];
     const Rows all(builder, x, matrix.k, matrix.whole());
     const Maker maker{builder, matrix, all, panels};
-    const bool is_one = rows == 1 && !(is_exact && panels.has_zero());
+    const bool is_one = rows == 1 && !(is_exact && panels.has_zero() && !panels.joins_zero());
     const Tensor sums = matrix.has_integers ? integer_sums(builder, x, in[1], matrix, panels)
                         : is_one            ? maker.one()
                         : is_few            ? maker.few()
@@ -150,6 +179,7 @@ void add_computes(const FamilyCall& call, Strategies& out) {
   const Ints y = static_extents(site.outputs[0]->shape);
   Matrix matrix{.k = site.inputs[0]->shape.back().extent(), .n = y.back()};
   matrix.columns = panel_columns(*site.target);
+  matrix.has_tables = site.target->lanes(sizeof(float)) >= 16;
   if (has_blocks) {
     matrix.block = site.attrs->i("block"), matrix.bits = site.attrs->i("bits");
     matrix.has_rounded_rows = site.attrs->i("row_bits") != 0;

@@ -26,11 +26,6 @@ struct RoundedRows {
   Tensor sums;   // i32 [.., groups]: of codes
 };
 
-Exprs with_last(Exprs i, const Expr& last) {
-  i.back() = last;
-  return i;
-}
-
 // Combines values that `at` gives, two and two, so that no chain is long.
 Expr folded(int64_t count, const std::function<Expr(int64_t)>& at,
             const std::function<Expr(const Expr&, const Expr&)>& combine) {

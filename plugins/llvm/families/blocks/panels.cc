@@ -17,8 +17,9 @@ Panels::Panels(te::Builder& builder, const Matrix& matrix, std::span<const Tenso
   if (!matrix.has_integers)
     entries_ = matrix.bits == 4 ? words(builder, in[0]) : elements(builder, in[0]);
   if (matrix.block == 0) return;
+  has_zero_ = in.size() > 2;
   scale_ = grains(builder, "scale", in[1]);
-  if (in.size() > 2) zero_ = grains(builder, "zero", in[2]);
+  if (has_zero_) zero_ = grains(builder, "zero", in[2]);
 }
 
 Tensor Panels::words(te::Builder& builder, const Tensor& codes) const {
@@ -62,27 +63,41 @@ Tensor Panels::grains(te::Builder& builder, const char* name, const Tensor& give
   return builder.compute(name, {matrix_.panels(), matrix_.whole() / matrix_.block, matrix_.columns},
                          [&](const Exprs& i) {
                            Expr value = given(column(i), i[1]);
-                           if (is_float(dtype) && name == std::string_view("zero"))
+                           if (is_float(dtype) && name == std::string_view("zero") && !joins_zero())
                              value = te::cast(dtype, te::cast(DType::kF32, value) - f32(middle()));
                            return when(is_filled(), column(i) < Expr(matrix_.n), value, none);
                          });
 }
 
-Expr Panels::entry(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
-  if (matrix_.bits != 4) return te::cast(DType::kF32, entries_(panel, q, t, c));
+// Returns an entry of 4 bits as i32, from 0 to 15.
+Expr Panels::nibble(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
   Expr word = entries_(panel, q, c);
   const std::optional<int64_t> at = te::as_int(t);
   if (at != 0)
     word =
         te::binary(BinaryOp::kShiftRight, word, at ? i32(4 * *at) : te::cast(DType::kI32, t * 4));
-  return te::cast(DType::kF32, te::binary(BinaryOp::kAnd, word, i32(15))) - f32(8);
+  return te::binary(BinaryOp::kAnd, word, i32(15));
+}
+
+Expr Panels::entry(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
+  if (matrix_.bits != 4) return te::cast(DType::kF32, entries_(panel, q, t, c));
+  return te::cast(DType::kF32, nibble(panel, q, t, c)) - f32(middle());
+}
+
+Expr Panels::number(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
+  if (joins_zero()) {
+    // Integers are subtracted in more units of a processor than floats.
+    const Expr code = nibble(panel, q, t, c), zero = zero_(panel, block_of(q), c);
+    if (is_float(zero.dtype())) return te::cast(DType::kF32, code) - te::cast(DType::kF32, zero);
+    return te::cast(DType::kF32, code - te::cast(DType::kI32, zero));
+  }
+  const Expr number = entry(panel, q, t, c);
+  return has_zero() ? number - zero(panel, block_of(q), c) : number;
 }
 
 Expr Panels::weight(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const {
-  const Expr number = entry(panel, q, t, c);
-  if (matrix_.block == 0) return number;
-  const Expr block = floor_div(q, matrix_.block / kEntries), factor = scale(panel, block, c);
-  return (has_zero() ? number - zero(panel, block, c) : number) * factor;
+  const Expr value = number(panel, q, t, c);
+  return matrix_.block == 0 ? value : value * scale(panel, block_of(q), c);
 }
 
 }  // namespace byoc::llvm_plugin::blocks

@@ -6,7 +6,9 @@
 //   panels[p, q, t, c]  entry 8 q + t, of 8 or 16 bits
 // Entries of integers are kept less 2^(bits - 1), and zero points likewise, so that
 //   y = sum over blocks of scale * (sum of x * entry - zero point * sum of x)
-// has small numbers in its sums. Columns and rows that fill the last panel and block are 0.
+// has small numbers in its sums. Where an entry of 4 bits is unpacked by arithmetic, its zero point
+// is subtracted in the place of 2^(bits - 1). Columns and rows that fill the last panel and block
+// have zeros.
 #include <span>
 
 #include "byoc/te/simplify.h"
@@ -30,7 +32,8 @@ struct Matrix {
   bool has_integers = false;  // rounded rows are multiplied as integers
   int64_t columns = 0;        // of a panel
   bool is_transposed = false;
-  int64_t whole() const {  // rows with those that fill the last block
+  bool has_tables = false;  // entries of 4 bits are looked up in a register (values/dot.cc)
+  int64_t whole() const {   // rows with those that fill the last block
     const int64_t step = block == 0 ? kFloatGroup : block;
     return (k + step - 1) / step * step;
   }
@@ -45,6 +48,11 @@ struct Matrix {
 inline Expr i32(int64_t value) { return te::int_constant(DType::kI32, value); }
 inline Expr f32(double value) { return te::constant(DType::kF32, value); }
 
+inline Exprs with_last(Exprs i, const Expr& last) {
+  i.back() = last;
+  return i;
+}
+
 /// The stages of a matrix, which are computed at compile.
 class Panels {
  public:
@@ -54,7 +62,13 @@ class Panels {
   Expr scale(const Expr& panel, const Expr& block, const Expr& c) const {
     return te::cast(DType::kF32, scale_(panel, block, c));
   }
-  bool has_zero() const { return !zero_.is_empty(); }
+  bool has_zero() const { return has_zero_; }
+  /// Returns true when entries less their zero points take no more than entries.
+  bool joins_zero() const {
+    return has_zero() && matrix_.bits == 4 && !matrix_.has_tables && !matrix_.has_integers;
+  }
+  /// Returns the entry less its zero point, as f32.
+  Expr number(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
   /// Returns that entry of the matrix, as f32.
   Expr weight(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
   Expr zero(const Expr& panel, const Expr& block, const Expr& c) const {
@@ -64,6 +78,8 @@ class Panels {
 
  private:
   double middle() const { return static_cast<double>(int64_t{1} << (matrix_.bits - 1)); }
+  Expr block_of(const Expr& q) const { return floor_div(q, matrix_.block / kEntries); }
+  Expr nibble(const Expr& panel, const Expr& q, const Expr& t, const Expr& c) const;
   Expr column(const Exprs& i) const { return i[0] * matrix_.columns + i.back(); }
   bool is_filled() const { return matrix_.n % matrix_.columns != 0; }
   Tensor words(te::Builder& builder, const Tensor& codes) const;
@@ -72,6 +88,7 @@ class Panels {
 
   const Matrix& matrix_;
   Tensor entries_, scale_, zero_;
+  bool has_zero_ = false;
 };
 
 /// Rows [.., a, b, k] as [.., a * b, k'], without a stage of their own where k' is k.

@@ -270,6 +270,10 @@ TEST(MicrosoftRows, RefuseFormsThatAreNotSupported) {
        {{"f", x}, {"f", x}, {"f", x}},
        {{"K", 16}, {"N", 2}, {"block_size", 16}, {"bits", 3}},
        "bits is 3, only 2, 4 and 8 are supported"},
+      {"MatMulNBits",
+       {{"f", x}, {"f", x}, {"f", x}, none, ends},
+       {{"K", 16}, {"N", 2}, {"block_size", 16}},
+       "help: quantise the weights in their own order: GPTQ without act_order (desc_act)"},
   };
   for (const Refused& refused : all) {
     EXPECT_THAT(ops_of_node(refused.op, refused.inputs, refused.attrs), HasSubstr(refused.reason))
