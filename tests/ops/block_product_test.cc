@@ -141,6 +141,10 @@ TEST(BlockProducts, RefuseOperandsThatDoNotFit) {
   EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"block", 12}}), HasSubstr("block 12"));
   EXPECT_THAT(infer("matmul_blocks", {x, codes, scale}, {{"row_bits", 4}}),
               HasSubstr("block is 32 and row_bits 4, expected a multiple of 8, and 0 or 8"));
+  for (int64_t rows : {int64_t{-1}, (int64_t{1} << 48) + 1, INT64_MAX}) {
+    EXPECT_THAT(infer("dequantize_blocks", {codes, scale}, with_rows(kBlocks, rows)),
+                HasSubstr(cat("the matrix has ", rows, " rows")));
+  }
   EXPECT_THAT(infer("round_rows", {x}, {{"block", 12}}), HasSubstr("block is 12"));
   EXPECT_THAT(infer("round_rows", {type_of(DType::kF16, {8})}), HasSubstr("x is f16[8]"));
   EXPECT_THAT(infer("matmul_blocks", {type_of(DType::kF16, {3, 20}), codes, scale}),

@@ -10,6 +10,7 @@ namespace byoc::op {
 namespace {
 
 constexpr int64_t kMostBlock = int64_t{1} << 20;
+constexpr int64_t kMostRows = int64_t{1} << 48;  // a column has fewer bytes than i64 counts
 
 Status check_matrix(std::string_view op, std::string_view name, TypeId type, DTypes allowed,
                     const Blocks& blocks, int64_t columns) {
@@ -36,9 +37,9 @@ Result<Blocks> blocks_of(std::string_view op, Types in, const Attrs& attrs, int6
         .with_slug("op-shape");
   const Blocks out{k, in[0]->shape[0].extent(), attrs.i("block"), attrs.i("bits")};
   if ((out.bits != 4 && out.bits != 8) || out.block < 8 || out.block % 8 != 0 ||
-      out.block > kMostBlock || k < 0)
+      out.block > kMostBlock || k < 0 || k > kMostRows)
     return invalid(cat(op, ": bits is ", out.bits, ", block ", out.block, ", the matrix has ", k,
-                       " rows; expected 4 or 8, a multiple of 8 and no negative number"));
+                       " rows; expected 4 or 8, a multiple of 8 and 0 to 2^48 rows"));
   BYOC_TRY_STATUS(check_matrix(op, "codes", in[0], {DType::kU8}, out, out.column_bytes()));
   BYOC_TRY_STATUS(check_matrix(op, "scale", in[1], {DType::kF32, DType::kF16}, out, out.count()));
   if (in.size() > 2)
